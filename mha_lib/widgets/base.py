@@ -1,0 +1,79 @@
+"""What our browser widgets share: a fixed repr, a static fallback, and one-file HTML."""
+
+import base64
+import html
+import json
+from pathlib import Path
+
+import anywidget
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>{css}</style></head>
+<body><main><h1>{title}</h1><div id="picture"></div><noscript>{fallback}</noscript></main>
+<script type="text/plain" id="esm">{esm}</script>
+<script type="application/json" id="state">{state}</script>
+<script type="module">
+const text = id => document.getElementById(id).textContent;
+const values = JSON.parse(text("state"), (key, value) => value && value.base64 !== undefined
+  ? new DataView(Uint8Array.from(atob(value.base64), c => c.charCodeAt(0)).buffer) : value);
+const listeners = {{}};
+const model = {{
+  get: name => values[name],
+  set: (name, value) => {{
+    values[name] = value;
+    for (const call of listeners["change:" + name] || []) call();
+  }},
+  save_changes: () => {{}},
+  on: (event, call) => (listeners[event] = listeners[event] || []).push(call),
+  off: (event, call) => {{ listeners[event] = (listeners[event] || []).filter(c => c !== call); }},
+  send: () => {{}},
+}};
+const url = URL.createObjectURL(new Blob([text("esm").replaceAll("<\\\\/script", "<" + "/script")],
+                                         {{ type: "text/javascript" }}));
+const {{ default: widget }} = await import(url);
+widget.render({{ model, el: document.getElementById("picture") }});
+</script></body></html>
+"""
+
+
+def _plain(value):
+    if isinstance(value, (bytes, memoryview)):
+        return {"base64": base64.b64encode(bytes(value)).decode()}
+    raise TypeError(f"cannot store {type(value).__name__} in a page")
+
+
+class BrowserPicture(anywidget.AnyWidget):
+    """An anywidget that also reads without a kernel, without JavaScript and in nbval.
+
+    A subclass gives `fallback()`: deterministic HTML that stands in for the widget on a
+    code host, in print and in a saved notebook, and that nbval compares.
+    """
+
+    def fallback(self) -> str:
+        """Return the static picture as HTML; the same bytes on every machine."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "text/plain": repr(self), "text/html": self.fallback()}, metadata
+
+    def save_html(self, path, title: str | None = None) -> Path:
+        """Write the widget as one HTML file that works offline in any browser.
+
+        No kernel and no network are needed. Returns the path that was written.
+        """
+        own = {k: v for k, v in self.get_state().items() if k in self.class_own_trait_names()}
+        own["offline"] = True
+        page = _PAGE.format(
+            title=html.escape(title or repr(self)),
+            css=Path(self._css_path).read_text(encoding="utf-8"),
+            fallback=self.fallback(),
+            esm=Path(self._esm_path).read_text(encoding="utf-8").replace("</script", "<\\/script"),
+            state=json.dumps(own, default=_plain).replace("<", "\\u003c"),
+        )
+        path = Path(path)
+        path.write_text(page, encoding="utf-8")
+        return path
