@@ -1,0 +1,55 @@
+"""Multi-head attention, seen: the library behind the notebooks.
+
+`import mha_lib as mha` brings the core and torch; pictures and widgets load when used.
+"""
+
+from importlib import import_module
+
+from .errors import InputTypeError, InputValueError, MhaError
+from .heads import merge_heads, split_heads, transpose_output, transpose_qkv
+from .masks import causal_mask, length_mask, masked_softmax
+from .multihead import MultiHeadAttention
+from .scoring import AdditiveAttention, DotProductAttention, additive_scores, dot_product_scores
+
+_LAZY = {
+    "watch": "watch",
+    "plot_moves": "plot_moves",
+    "plot_heads": "plot_heads",
+    "example": "example",
+    "to_torch": "convert",
+    "from_torch": "convert",
+    "diagnose": "diagnose",
+    "who_can_see_whom": "visibility",
+}
+_MODULES = ("bugs", "documents", "ladder", "widgets")
+
+__all__ = [
+    "AdditiveAttention",
+    "DotProductAttention",
+    "InputTypeError",
+    "InputValueError",
+    "MhaError",
+    "MultiHeadAttention",
+    "additive_scores",
+    "causal_mask",
+    "dot_product_scores",
+    "length_mask",
+    "masked_softmax",
+    "merge_heads",
+    "split_heads",
+    "transpose_output",
+    "transpose_qkv",
+    *_LAZY,
+    *_MODULES,
+]
+
+
+def __getattr__(name: str):
+    if name in _LAZY:
+        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    elif name in _MODULES:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'mha_lib' has no attribute {name!r}")
+    globals()[name] = value
+    return value

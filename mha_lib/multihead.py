@@ -1,0 +1,128 @@
+"""The layer: several attentions at once, each in its own learned subspace."""
+
+from torch import Tensor, nn
+
+from .errors import value_error
+from .heads import check_axes, head_dim, heads_apart, heads_together
+from .masks import combine_masks
+from .scoring import AdditiveAttention, DotProductAttention, hide_unseen
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention: W_o · [head_1; …; head_h], head_i = f(W_q q, W_k k, W_v v)_i.
+
+    The four maps W_q, W_k, W_v, W_o are all that it learns with `scoring="dot"`; there are
+    4·D² weights for any number of heads (with equal widths and no bias). Parameter order
+    and names are those of the documents: the constructor is key-first, the call
+    query-first. Source: Vaswani et al. 2017, section 3.2.2.
+
+    Args:
+        key_size, query_size, value_size: widths of the inputs.
+        num_hiddens: D, the width of the output.
+        num_heads: h, a divisor of D.
+        dropout: probability in [0, 1), acts on the attention weights.
+        bias: whether the four maps have biases.
+        scoring: "dot", or "additive", whose small scoring net all heads share.
+
+    Raises:
+        ValueError: from the constructor when h does not divide D, naming both.
+
+    Example:
+        >>> import torch
+        >>> layer = MultiHeadAttention(10, 10, 10, 10, 2)
+        >>> X = torch.zeros(2, 4, 10)
+        >>> output, weights = layer(X, X, X, torch.tensor([3, 2]), need_weights=True)
+        >>> output.shape, weights.shape
+        (torch.Size([2, 4, 10]), torch.Size([2, 2, 4, 4]))
+    """
+
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+        scoring: str = "dot",
+    ):
+        super().__init__()
+        d = head_dim(num_hiddens, num_heads)
+        if scoring not in ("dot", "additive"):
+            raise value_error("scoring", '"dot" or "additive"', repr(scoring))
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        additive = scoring == "additive"
+        self.attention = AdditiveAttention(d, d, d, dropout) if additive else DotProductAttention(dropout)
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        attn_mask: Tensor | None = None,
+        need_weights: bool = False,
+    ):
+        """Attend with every head at once.
+
+        Args:
+            queries: (B, Lq, query_size).
+            keys, values: (B, Lk, key_size), (B, Lk, value_size).
+            valid_lens: integers in [0, Lk], shape (B,) or (B, Lq): how many keys count.
+            attn_mask: bool, shape (Lq, Lk), (B, Lq, Lk), (B·h, Lq, Lk) or (B, h, Lq, Lk); True =
+                may attend. With lengths given too, both apply.
+            need_weights: whether to return the weights as well.
+
+        Returns:
+            (B, Lq, D), or that and the weights (B, h, Lq, Lk), taken before dropout. A query
+            that may attend to nothing gets weights 0 and context 0.
+
+        Raises:
+            ValueError, TypeError: naming the parameter, what was expected and what came.
+        """
+        self._check(queries, keys, values)
+        keep = None
+        if valid_lens is not None or attn_mask is not None:
+            sizes = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1])
+            keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+            queries, keys, values = self._hide(keep, queries, keys, values)
+        q = heads_apart(self.W_q(queries), self.num_heads)
+        k = heads_apart(self.W_k(keys), self.num_heads)
+        v = heads_apart(self.W_v(values), self.num_heads)
+        attended = self.attention(q, k, v, attn_mask=keep, need_weights=need_weights)
+        context, weights = attended if need_weights else (attended, None)
+        output = self.W_o(heads_together(context))
+        return (output, weights) if need_weights else output
+
+    @staticmethod
+    def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
+        """Keep what stands at unseen keys from the maps, whose gradients it would reach.
+
+        In self-attention such a word asks, too: its query stays as it is, but for NaN and
+        inf, which become 0.
+        """
+        seen_by_any_head = keep.any(1)
+        hidden_keys, hidden_values = hide_unseen(seen_by_any_head, keys, values)
+        if queries is keys:
+            queries = queries.where(queries.isfinite(), hidden_keys)
+        return queries, hidden_keys, hidden_values
+
+    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        given = (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v))
+        for name, tensor, linear in given:
+            check_axes(name, tensor, "(B, L, D)")
+            if tensor.shape[2] != linear.in_features:
+                expected = f"{linear.in_features} features a word, as the constructor was told"
+                raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
+            if tensor.shape[0] != queries.shape[0]:
+                expected = f"a batch of {queries.shape[0]}, as queries"
+                raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
+        if keys.shape[1] != values.shape[1]:
+            got = f"{values.shape[1]} values for {keys.shape[1]} keys"
+            raise value_error("values", "one value for each key", got)

@@ -1,0 +1,152 @@
+"""The two ways to score a query against a key, each as a function and as a module."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .errors import value_error
+from .masks import combine_masks, masked_softmax
+
+
+def dot_product_scores(queries: Tensor, keys: Tensor, scale: float | None = None) -> Tensor:
+    """Return q·k / √d for every query and key: (…, Lq, d), (…, Lk, d) → (…, Lq, Lk).
+
+    The query is scaled before the product, which keeps float16 from overflowing.
+    `scale` replaces 1/√d. Source: Vaswani et al. 2017, equation 1.
+    """
+    scale = 1 / math.sqrt(max(queries.shape[-1], 1)) if scale is None else scale
+    return (queries * scale) @ keys.transpose(-2, -1)
+
+
+def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
+    """Return w_v · tanh(q + k) for every query and key that are mapped to one width.
+
+    Shapes: (…, Lq, n), (…, Lk, n), (n,) → (…, Lq, Lk). Source: Bahdanau et al. 2015.
+    """
+    return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3)) @ w_v
+
+
+def hide_unseen(keep: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Set to 0 what stands at a key that no query may attend to.
+
+    A weight of 0 is not enough: 0 · NaN is NaN, and so is a gradient that meets it.
+
+    Shapes: keep (…, Lq or 1, Lk), each tensor (…, Lk, d) → as the tensors.
+    """
+    unseen = ~keep.any(-2).unsqueeze(-1)
+    return tuple(tensor.masked_fill(unseen, 0.0) for tensor in tensors)
+
+
+class _Attention(nn.Module):
+    """Lengths, masks, dropout and the weighted sum, which both scorings share."""
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise value_error("dropout", "a probability in [0, 1)", dropout)
+        self.dropout = dropout
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def context(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Tensor:
+        """Return the weighted sum alone, by the fastest route that there is."""
+        return self.context_and_weights(queries, keys, values, keep)[0]
+
+    def context_and_weights(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None):
+        weights = masked_softmax(self.scores(queries, keys), keep)
+        return F.dropout(weights, self.dropout, self.training) @ values, weights
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        attn_mask: Tensor | None = None,
+        need_weights: bool = False,
+    ):
+        """Attend: softmax of the scores over the keys, times the values.
+
+        Shapes:
+            queries (B, Lq, dq), keys (B, Lk, dk), values (B, Lk, dv), or each with a head
+            axis after B; valid_lens (B,) or (B, Lq); attn_mask bool (Lq, Lk), (B, Lq, Lk) or
+            (B, h, Lq, Lk), True = may attend.
+
+        Returns:
+            (B, Lq, dv), or with `need_weights` also the weights (B, Lq, Lk), taken before
+            dropout; with a head axis after B where the inputs have one.
+        """
+        self._check(queries, keys, values)
+        B, *heads, Lq, _ = queries.shape
+        keep = None
+        if valid_lens is not None or attn_mask is not None:
+            sizes = (B, heads[0] if heads else 1, Lq, keys.shape[-2])
+            keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+            keep = keep if heads else keep[:, 0]
+            keys, values = hide_unseen(keep, keys, values)
+        if need_weights:
+            return self.context_and_weights(queries, keys, values, keep)
+        return self.context(queries, keys, values, keep)
+
+    @staticmethod
+    def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        shapes = f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}"
+        if queries.dim() not in (3, 4) or not queries.dim() == keys.dim() == values.dim():
+            raise value_error("queries, keys, values", "three tensors (B, L, d), or (B, h, L, d)", shapes)
+        if queries.shape[:-2] != keys.shape[:-2] or keys.shape[:-1] != values.shape[:-1]:
+            raise value_error("queries, keys, values", "one B, and as many values as keys", shapes)
+
+
+class DotProductAttention(_Attention):
+    """Scaled dot-product attention: softmax(Q Kᵀ / √d) V.
+
+    Without weights it runs torch's fused scaled_dot_product_attention; with weights, the
+    same by steps. `dropout` acts on the weights. Source: Vaswani et al. 2017.
+
+    Example:
+        >>> X = torch.eye(3).unsqueeze(0)
+        >>> DotProductAttention()(X, X, X, torch.tensor([1]))[0, 2].tolist()
+        [1.0, 0.0, 0.0]
+    """
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return q·k / √d, shape (…, Lq, Lk)."""
+        if queries.shape[-1] != keys.shape[-1]:
+            raise value_error("keys", f"the queries' width {queries.shape[-1]}", keys.shape[-1])
+        return dot_product_scores(queries, keys)
+
+    def context(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Tensor:
+        """Return the weighted sum by torch's fused kernel."""
+        dropout = self.dropout if self.training else 0.0
+        if keep is None:
+            return F.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout)
+        # Kernels disagree on rows with nothing to attend to: open them, then set 0.
+        empty = ~keep.any(-1, keepdim=True)
+        context = F.scaled_dot_product_attention(queries, keys, values, keep | empty, dropout)
+        return context.masked_fill(empty, 0.0)
+
+
+class AdditiveAttention(_Attention):
+    """Additive attention: a(q, k) = w_vᵀ tanh(W_q q + W_k k).
+
+    For queries and keys of different widths. Source: Bahdanau et al. 2015.
+
+    Args:
+        key_size, query_size: widths of a key and of a query.
+        num_hiddens: width in which the two meet.
+        dropout: probability, acts on the weights.
+    """
+
+    def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float = 0.0):
+        super().__init__(dropout)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return w_vᵀ tanh(W_q q + W_k k), shape (…, Lq, Lk)."""
+        return additive_scores(self.W_q(queries), self.W_k(keys), self.w_v.weight[0])
