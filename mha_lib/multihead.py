@@ -8,6 +8,69 @@ from .masks import combine_masks
 from .scoring import AdditiveAttention, DotProductAttention, hide_unseen
 
 
+def attend(
+    maps: tuple[nn.Module, nn.Module, nn.Module, nn.Module],
+    num_heads: int,
+    attention: nn.Module,
+    inputs: tuple[Tensor, Tensor, Tensor],
+    valid_lens: Tensor | None,
+    attn_mask: Tensor | None,
+    need_weights: bool,
+):
+    """Map, split, attend, merge, map: the one route of every multi-head layer in mha_lib.
+
+    Args:
+        maps: W_q, W_k, W_v and W_o.
+        num_heads: h.
+        attention: a DotProductAttention or AdditiveAttention.
+        inputs: queries, keys and values.
+        valid_lens, attn_mask, need_weights: as in `MultiHeadAttention.forward`.
+    """
+    W_q, W_k, W_v, W_o = maps
+    queries, keys, values = inputs
+    _check(maps, queries, keys, values)
+    keep = None
+    if valid_lens is not None or attn_mask is not None:
+        sizes = (queries.shape[0], num_heads, queries.shape[1], keys.shape[1])
+        keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+        queries, keys, values = _hide(keep, queries, keys, values)
+    q = heads_apart(W_q(queries), num_heads)
+    k = heads_apart(W_k(keys), num_heads)
+    v = heads_apart(W_v(values), num_heads)
+    attended = attention(q, k, v, attn_mask=keep, need_weights=need_weights)
+    context, weights = attended if need_weights else (attended, None)
+    output = W_o(heads_together(context))
+    return (output, weights) if need_weights else output
+
+
+def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
+    """Keep what stands at unseen keys from the maps, whose gradients it would reach.
+
+    In self-attention such a word asks, too: its query stays as it is, but for NaN and
+    inf, which become 0.
+    """
+    seen_by_any_head = keep.any(1)
+    hidden_keys, hidden_values = hide_unseen(seen_by_any_head, keys, values)
+    if queries is keys:
+        queries = queries.where(queries.isfinite(), hidden_keys)
+    return queries, hidden_keys, hidden_values
+
+
+def _check(maps, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    given = (("queries", queries, maps[0]), ("keys", keys, maps[1]), ("values", values, maps[2]))
+    for name, tensor, linear in given:
+        check_axes(name, tensor, "(B, L, D)")
+        if tensor.shape[2] != linear.in_features:
+            expected = f"{linear.in_features} features a word, as the constructor was told"
+            raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
+        if tensor.shape[0] != queries.shape[0]:
+            expected = f"a batch of {queries.shape[0]}, as queries"
+            raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
+    if keys.shape[1] != values.shape[1]:
+        got = f"{values.shape[1]} values for {keys.shape[1]} keys"
+        raise value_error("values", "one value for each key", got)
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: W_o · [head_1; …; head_h], head_i = f(W_q q, W_k k, W_v v)_i.
 
@@ -86,43 +149,6 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError, TypeError: naming the parameter, what was expected and what came.
         """
-        self._check(queries, keys, values)
-        keep = None
-        if valid_lens is not None or attn_mask is not None:
-            sizes = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1])
-            keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
-            queries, keys, values = self._hide(keep, queries, keys, values)
-        q = heads_apart(self.W_q(queries), self.num_heads)
-        k = heads_apart(self.W_k(keys), self.num_heads)
-        v = heads_apart(self.W_v(values), self.num_heads)
-        attended = self.attention(q, k, v, attn_mask=keep, need_weights=need_weights)
-        context, weights = attended if need_weights else (attended, None)
-        output = self.W_o(heads_together(context))
-        return (output, weights) if need_weights else output
-
-    @staticmethod
-    def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
-        """Keep what stands at unseen keys from the maps, whose gradients it would reach.
-
-        In self-attention such a word asks, too: its query stays as it is, but for NaN and
-        inf, which become 0.
-        """
-        seen_by_any_head = keep.any(1)
-        hidden_keys, hidden_values = hide_unseen(seen_by_any_head, keys, values)
-        if queries is keys:
-            queries = queries.where(queries.isfinite(), hidden_keys)
-        return queries, hidden_keys, hidden_values
-
-    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        given = (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v))
-        for name, tensor, linear in given:
-            check_axes(name, tensor, "(B, L, D)")
-            if tensor.shape[2] != linear.in_features:
-                expected = f"{linear.in_features} features a word, as the constructor was told"
-                raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
-            if tensor.shape[0] != queries.shape[0]:
-                expected = f"a batch of {queries.shape[0]}, as queries"
-                raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
-        if keys.shape[1] != values.shape[1]:
-            got = f"{values.shape[1]} values for {keys.shape[1]} keys"
-            raise value_error("values", "one value for each key", got)
+        maps = (self.W_q, self.W_k, self.W_v, self.W_o)
+        given = (queries, keys, values)
+        return attend(maps, self.num_heads, self.attention, given, valid_lens, attn_mask, need_weights)
