@@ -6,6 +6,7 @@
 from importlib import import_module
 
 from .errors import InputTypeError, InputValueError, MhaError
+from .example import Example, example
 from .heads import merge_heads, split_heads, transpose_output, transpose_qkv
 from .masks import causal_mask, length_mask, masked_softmax
 from .multihead import MultiHeadAttention
@@ -15,7 +16,6 @@ _LAZY = {
     "watch": "watch",
     "plot_moves": "plot_moves",
     "plot_heads": "plot_heads",
-    "example": "example",
     "to_torch": "convert",
     "from_torch": "convert",
     "diagnose": "diagnose",
@@ -26,6 +26,7 @@ _MODULES = ("bugs", "documents", "ladder", "widgets")
 __all__ = [
     "AdditiveAttention",
     "DotProductAttention",
+    "Example",
     "InputTypeError",
     "InputValueError",
     "MhaError",
@@ -33,6 +34,7 @@ __all__ = [
     "additive_scores",
     "causal_mask",
     "dot_product_scores",
+    "example",
     "length_mask",
     "masked_softmax",
     "merge_heads",
