@@ -1,0 +1,229 @@
+"""The same weights elsewhere: in nn.MultiheadAttention, in the documents' listings, packed."""
+
+import torch
+from torch import Tensor, nn
+
+from .documents import bert, gpt
+from .errors import type_error, value_error
+from .multihead import MultiHeadAttention
+from .scoring import DotProductAttention
+
+# What each layer calls its maps: query, key, value, output.
+NAMES = {
+    MultiHeadAttention: ("W_q", "W_k", "W_v", "W_o"),
+    gpt.MultiHeadAttention: ("q_project", "k_project", "v_project", "o_project"),
+    bert.SelfAttention: ("query_layer", "key_layer", "value_layer", None),
+}
+
+
+def maps_of(layer: nn.Module) -> tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]:
+    """Return the query, key, value and output map of one of our three layers; no W_o is None."""
+    for kind, names in NAMES.items():
+        if isinstance(layer, kind):
+            return tuple(getattr(layer, name) if name else None for name in names)
+    expected = "an mha.MultiHeadAttention, documents.gpt.MultiHeadAttention or documents.bert.SelfAttention"
+    raise type_error("layer", expected, type(layer).__name__)
+
+
+def to_torch(layer: nn.Module) -> nn.MultiheadAttention:
+    """Return an nn.MultiheadAttention (batch_first=True) with a copy of the layer's weights.
+
+    The two agree for every input; remember that torch's boolean masks say True for "shut
+    out". documents.bert.SelfAttention, which has no W_o, gets the identity as its output map.
+
+    Raises:
+        ValueError: where nn.MultiheadAttention cannot do it: additive scoring, or queries
+            whose width is not num_hiddens.
+        TypeError: not one of our layers.
+
+    Example:
+        >>> layer = MultiHeadAttention(10, 10, 10, 10, 2)
+        >>> x = torch.ones(2, 4, 10)
+        >>> torch.testing.assert_close(to_torch(layer)(x, x, x)[0], layer(x, x, x))
+    """
+    W_q, W_k, W_v, W_o = maps_of(layer)
+    D = W_q.out_features
+    if not isinstance(layer.attention, DotProductAttention):
+        mend = "nn.MultiheadAttention knows the scaled dot product only."
+        raise value_error("layer", 'scoring="dot"', "additive scoring", mend)
+    if W_q.in_features != D:
+        expected = f"queries of width num_hiddens = {D}"
+        mend = "nn.MultiheadAttention has one embed_dim for both; its keys and values may differ."
+        raise value_error("layer", expected, W_q.in_features, mend)
+    bias = W_q.bias is not None
+    made = nn.MultiheadAttention(
+        D, layer.num_heads, layer.attention.dropout, bias, kdim=W_k.in_features, vdim=W_v.in_features,
+        batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
+    )  # fmt: skip
+    with torch.no_grad():
+        if made.in_proj_weight is not None:
+            made.in_proj_weight.copy_(pack_qkv(W_q.weight, W_k.weight, W_v.weight))
+        else:
+            made.q_proj_weight.copy_(W_q.weight)
+            made.k_proj_weight.copy_(W_k.weight)
+            made.v_proj_weight.copy_(W_v.weight)
+        made.out_proj.weight.copy_(torch.eye(D) if W_o is None else W_o.weight)
+        if bias:
+            made.in_proj_bias.copy_(pack_qkv(W_q.bias, W_k.bias, W_v.bias))
+            made.out_proj.bias.copy_(torch.zeros(D) if W_o is None else W_o.bias)
+    return made.train(layer.training)
+
+
+def from_torch(module: nn.MultiheadAttention, into: type[nn.Module] = MultiHeadAttention) -> nn.Module:
+    """Return one of our layers with a copy of an nn.MultiheadAttention's weights.
+
+    Ours is always batch-first, also where the module is not.
+
+    Args:
+        module: packed, or with kdim and vdim of its own.
+        into: mha.MultiHeadAttention, documents.gpt.MultiHeadAttention or
+            documents.bert.SelfAttention.
+
+    Raises:
+        ValueError: where `into` has no place for a weight: add_bias_kv, add_zero_attn, other
+            widths, an output map that is not the identity, dropout.
+        TypeError: another kind of module, or of `into`.
+
+    Example:
+        >>> from_torch(nn.MultiheadAttention(10, 2)).num_heads
+        2
+    """
+    if not isinstance(module, nn.MultiheadAttention):
+        raise type_error("module", "an nn.MultiheadAttention", type(module).__name__)
+    if into not in NAMES:
+        raise type_error("into", "one of our three layers' classes", into)
+    if module.bias_k is not None or module.add_zero_attn:
+        mend = "They add a key that is no word; our layers have none."
+        raise value_error("module", "neither add_bias_kv nor add_zero_attn", "one of them", mend)
+    D, h, widths = module.embed_dim, module.num_heads, {module.embed_dim, module.kdim, module.vdim}
+    biases = module.in_proj_bias is not None
+    if into is not MultiHeadAttention and len(widths) > 1:
+        mend = "A self-attention layer has one input."
+        raise value_error("module", "one width for queries, keys and values", sorted(widths), mend)
+    if into is MultiHeadAttention:
+        made = MultiHeadAttention(module.kdim, D, module.vdim, D, h, module.dropout, biases)
+    elif into is gpt.MultiHeadAttention:
+        made = gpt.MultiHeadAttention(D, h, module.dropout)
+    else:
+        out, no_bias = module.out_proj, not biases or not module.out_proj.bias.any()
+        if not no_bias or not torch.equal(out.weight, torch.eye(D).to(out.weight)):
+            mend = "SelfAttention has no output map: put the module's out_proj after it."
+            raise value_error("module", "an out_proj that is the identity", "another one", mend)
+        if module.dropout:
+            raise value_error("module", "dropout 0, since SelfAttention has none", module.dropout)
+        made = bert.SelfAttention(h, D, D)
+    made = made.to(module.out_proj.weight)
+    if module.in_proj_weight is not None:
+        weights = module.in_proj_weight.chunk(3)
+    else:
+        weights = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+    in_biases = module.in_proj_bias.chunk(3) if biases else (None,) * 3
+    with torch.no_grad():
+        sources = [*zip(weights, in_biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
+        for linear, (weight, bias) in zip(maps_of(made), sources, strict=True):
+            if linear is not None:
+                linear.weight.copy_(weight)
+                if linear.bias is not None:
+                    linear.bias.copy_(torch.zeros_like(linear.bias) if bias is None else bias)
+    return made.train(module.training)
+
+
+def to_listing(layer: nn.Module, like: type[nn.Module]) -> dict[str, Tensor]:
+    """Return a layer's weights under the names of another document's listing.
+
+    Args:
+        layer: one of our three layers.
+        like: the layer whose names are wanted; mha.MultiHeadAttention's are W_q, W_k, W_v,
+            W_o, documents.gpt's q_project …, documents.bert's query_layer … without W_o.
+
+    Returns:
+        A state that the listing's `load_state_dict` takes; the tensors are copies.
+
+    Example:
+        >>> layer = MultiHeadAttention(4, 4, 4, 4, 2)
+        >>> list(to_listing(layer, gpt.MultiHeadAttention))[0]
+        'q_project.weight'
+    """
+    if like not in NAMES:
+        raise type_error("like", "one of our three layers' classes", like)
+    pairs = [(name, linear) for name, linear in zip(NAMES[like], maps_of(layer), strict=True)]
+    if (pairs[3][0] is None) != (pairs[3][1] is None):
+        mend = "documents.bert.SelfAttention has no W_o; no other listing does without."
+        raise value_error("like", "a listing with the same maps as the layer", like.__name__, mend)
+    return {
+        f"{name}.{key}": value.detach().clone()
+        for name, linear in pairs
+        if name
+        for key, value in linear.named_parameters()
+    }
+
+
+def load_listing(layer: nn.Module, state: dict[str, Tensor]) -> nn.Module:
+    """Copy a listing's state_dict, under any document's names, into one of our layers.
+
+    Args:
+        layer: one of our three layers; changed, and returned.
+        state: from the `state_dict()` of a layer that was typed from a document.
+
+    Raises:
+        ValueError: naming each entry that is missing, misshapen or not known; the layer is
+            then left as it was.
+
+    Example:
+        >>> mine = gpt.MultiHeadAttention(4, 2)
+        >>> same = load_listing(MultiHeadAttention(4, 4, 4, 4, 2, bias=True), mine.state_dict())
+        >>> torch.equal(same.W_k.weight, mine.k_project.weight)
+        True
+    """
+    names = max(NAMES.values(), key=lambda n: sum(k.rpartition(".")[0] in n for k in state))
+    wanted, faults = {}, []
+    for name, linear in zip(names, maps_of(layer), strict=True):
+        for key, parameter in linear.named_parameters() if linear is not None else ():
+            entry = f"{name or 'the output map'}.{key}"
+            wanted[entry] = parameter
+            have = state.get(entry)
+            if have is None:
+                faults.append(f"{entry} is missing")
+            elif have.shape != parameter.shape:
+                faults.append(f"{entry} is {tuple(have.shape)}, not {tuple(parameter.shape)}")
+    faults += [f"{entry} has no place in this layer" for entry in state if entry not in wanted]
+    if faults:
+        mend = "Make the layer with the listing's sizes, and with bias=True if it has biases."
+        raise value_error("state", f"the entries {', '.join(wanted)}", "; ".join(faults), mend)
+    with torch.no_grad():
+        for entry, parameter in wanted.items():
+            parameter.copy_(state[entry])
+    return layer
+
+
+def pack_qkv(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Stack three maps' weights (D, n), or biases (D,), as [q | k | v]: (3D, n) or (3D,).
+
+    This is the layout of nn.MultiheadAttention.in_proj_weight and of most GPT checkpoints.
+    """
+    return torch.cat([q, k, v])
+
+
+def packed_to_interleaved(packed: Tensor, num_heads: int) -> Tensor:
+    """Reorder rows from [q | k | v] to head by head, each head's q, k, v together.
+
+    Shapes: (3D, n) or (3D,) → the same. Some large models' checkpoints have this layout;
+    reading one as the other gives the right shapes and wrong heads.
+
+    Example:
+        >>> packed_to_interleaved(torch.arange(6), 2).tolist()
+        [0, 2, 4, 1, 3, 5]
+    """
+    return _reorder(packed, num_heads, (3, num_heads))
+
+
+def interleaved_to_packed(interleaved: Tensor, num_heads: int) -> Tensor:
+    """Undo `packed_to_interleaved`."""
+    return _reorder(interleaved, num_heads, (num_heads, 3))
+
+
+def _reorder(rows: Tensor, num_heads: int, axes: tuple[int, int]) -> Tensor:
+    if num_heads < 1 or rows.shape[0] % (3 * num_heads):
+        expected = f"3 · num_heads = {3 * num_heads} to divide the number of rows"
+        raise value_error("packed", expected, f"shape {tuple(rows.shape)}")
+    return rows.unflatten(0, (*axes, -1)).transpose(0, 1).flatten(0, 2)
