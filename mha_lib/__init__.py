@@ -19,6 +19,10 @@ _LAZY = {
     "to_torch": "convert",
     "from_torch": "convert",
     "diagnose": "diagnose",
+    "check": "exercises",
+    "predict": "questions",
+    "reveal": "questions",
+    "quiz": "questions",
     "who_can_see_whom": "visibility",
 }
 _MODULES = ("bugs", "documents", "ladder", "widgets")

@@ -1,0 +1,110 @@
+"""Checks for the notebooks' exercises: any right way passes, a wrong one gets a hint.
+
+A module of this package holds the checks of one topic. A check takes the learner's
+attempt and returns None when it is right, else a hint that names the likely mistake.
+"""
+
+import dis
+import html
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+import torch
+from torch import Tensor
+
+from ..errors import value_error
+from ..text import learning as text
+
+_CHECKS: dict[str, Callable] = {}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check found: `status` is "right", "not yet" or "not tried yet"."""
+
+    name: str
+    status: str
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.status == "right"
+
+    def __repr__(self) -> str:
+        sign = {"right": "✓", "not yet": "✗", "not tried yet": "○"}[self.status]
+        return f"{sign} {self.name}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        colour = {"right": "#009E73", "not yet": "#D55E00", "not tried yet": "#888888"}[self.status]
+        style = f"border-left: 4px solid {colour}; padding: 4px 10px; white-space: pre-wrap"
+        return f'<div style="{style}">{html.escape(repr(self))}</div>'
+
+
+def exercise(name: str) -> Callable:
+    """Register the decorated check under `name`, which is "topic.what"."""
+
+    def register(function: Callable) -> Callable:
+        _CHECKS[name] = function
+        return function
+
+    return register
+
+
+def _is_stub(function: Callable) -> bool:
+    if not hasattr(function, "__code__"):
+        return False
+    steps = list(dis.get_instructions(function))
+    empty = {step.opname for step in steps} <= {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return empty and all(step.argval in (None, ...) for step in steps if "CONST" in step.opname)
+
+
+def _untouched(attempt) -> bool:
+    if attempt is None or attempt is ...:
+        return True
+    if isinstance(attempt, torch.nn.Module) or inspect.isclass(attempt):
+        attempt = getattr(attempt, "forward", attempt)
+    return callable(attempt) and _is_stub(getattr(attempt, "__func__", attempt))
+
+
+def check(name: str, attempt) -> Verdict:
+    """Hold a learner's attempt against the exercise `name`.
+
+    Nothing that the attempt raises escapes: it becomes the hint.
+
+    Raises:
+        ValueError: if there is no such exercise.
+
+    Example:
+        >>> check("splitting.split", ...)
+        ○ splitting.split: Not tried yet: replace the … in the cell above and run it again.
+    """
+    topic = name.partition(".")[0]
+    try:
+        import_module(f".{topic}", __name__)
+        judge = _CHECKS[name]
+    except (ImportError, KeyError):
+        raise value_error("name", "the name of an exercise in the notebooks", repr(name)) from None
+    if _untouched(attempt):
+        return Verdict(name, "not tried yet", text.NOT_TRIED)
+    try:
+        hint = judge(attempt)
+    except Exception as error:
+        hint = text.RAISED.format(error=type(error).__name__, message=error)
+    if hint:
+        return Verdict(name, "not yet", text.NOT_YET.format(hint=hint))
+    return Verdict(name, "right", text.RIGHT)
+
+
+def compare(got, want: Tensor) -> str | None:
+    """Return None where `got` equals the tensor `want`, else what differs first."""
+    if not isinstance(got, Tensor):
+        return text.NOT_A_TENSOR.format(got=type(got).__name__)
+    if got.shape != want.shape:
+        return text.SHAPE.format(want=tuple(want.shape), got=tuple(got.shape))
+    close = torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5)
+    if close.all():
+        return None
+    index = tuple((~close).nonzero()[0].tolist())
+    shown = {"want": round(want[index].item(), 4), "got": round(got[index].item(), 4)}
+    return text.NUMBER.format(index=index, **shown)

@@ -1,0 +1,166 @@
+"""Predictions before a reveal, and the quiz: questions with a small control.
+
+The questions are data, in text/questions/TOPIC.toml; what a learner chose is kept for
+the session only.
+"""
+
+import html
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import ipywidgets
+
+from .errors import value_error
+from .text import learning as text
+
+_given: dict[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question: `wrong[i]` says what those who choose option i probably think."""
+
+    name: str
+    ask: str
+    options: tuple[str, ...]
+    right: int
+    because: str
+    wrong: tuple[str, ...] = ()
+
+    def feedback(self, chosen: int) -> str:
+        """Return what to tell someone who chose the option with this index."""
+        if chosen == self.right:
+            return text.CHOSE_RIGHT.format(because=self.because)
+        thought = self.wrong[chosen] if self.wrong else ""
+        return " ".join(text.CHOSE_WRONG.format(thought=thought, because=self.because).split())
+
+
+@cache
+def load(topic: str) -> dict[str, Question]:
+    """Return the questions of a topic by their full names, "topic.what".
+
+    Raises:
+        ValueError: if there is no such topic.
+    """
+    folder = Path(__file__).parent / "text" / "questions"
+    path = folder / f"{topic}.toml"
+    if not path.is_file():
+        topics = sorted(p.stem for p in folder.glob("*.toml"))
+        raise value_error("topic", f"one of {topics}", repr(topic))
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {
+        f"{topic}.{key}": Question(
+            f"{topic}.{key}",
+            table["ask"],
+            tuple(table["options"]),
+            table["right"],
+            table["because"],
+            tuple(table.get("wrong", ())),
+        )
+        for key, table in tables.items()
+    }
+
+
+def _question(name: str) -> Question:
+    questions = load(name.partition(".")[0])
+    if name not in questions:
+        raise value_error("name", f"one of {sorted(questions)}", repr(name))
+    return questions[name]
+
+
+class Ask(ipywidgets.VBox):
+    """A question with its options; `feedback` tells at once whether the choice is right."""
+
+    def __init__(self, question: Question, feedback: bool = False):
+        self.question = question
+        self._feedback = feedback
+        self.choice = ipywidgets.RadioButtons(
+            options=[(option, index) for index, option in enumerate(question.options)],
+            value=_given.get(question.name),
+            layout=ipywidgets.Layout(width="100%"),
+        )
+        self.answer = ipywidgets.HTML()
+        asked = ipywidgets.HTML(f"<b>{html.escape(question.ask)}</b>")
+        super().__init__([asked, self.choice, self.answer])
+        self.choice.observe(self._chosen, names="value")
+        if self.choice.value is not None:
+            self._chosen({"new": self.choice.value})
+
+    def _chosen(self, change) -> None:
+        _given[self.question.name] = change["new"]
+        if self._feedback:
+            self.answer.value = html.escape(self.question.feedback(change["new"]))
+
+    def __repr__(self) -> str:
+        return f"Ask({self.question.name!r})"
+
+    def fallback(self) -> str:
+        """Return the question and its options as HTML, for where no kernel is at hand."""
+        options = "".join(f"<li>{html.escape(option)}</li>" for option in self.question.options)
+        return f"<p><b>{html.escape(self.question.ask)}</b></p><ol type='a'>{options}</ol>"
+
+    def _repr_mimebundle_(self, **kwargs):
+        data = dict(super()._repr_mimebundle_(**kwargs))
+        note = f"<p><i>{text.RUN_TO_ANSWER}</i></p>"
+        return {**data, "text/plain": repr(self), "text/html": self.fallback() + note}
+
+
+class Quiz(ipywidgets.VBox):
+    """Several questions, each answered at once."""
+
+    def __init__(self, questions: list[Question]):
+        super().__init__([Ask(question, feedback=True) for question in questions])
+
+    def __repr__(self) -> str:
+        return f"Quiz({len(self.children)} questions)"
+
+    def _repr_mimebundle_(self, **kwargs):
+        data = dict(super()._repr_mimebundle_(**kwargs))
+        note = f"<p><i>{text.RUN_TO_ANSWER}</i></p>"
+        body = "".join(ask.fallback() for ask in self.children)
+        return {**data, "text/plain": repr(self), "text/html": body + note}
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """What was predicted, what is so, and why."""
+
+    question: Question
+    predicted: int | None
+
+    def __repr__(self) -> str:
+        question = self.question
+        if self.predicted is None:
+            said = text.NO_PREDICTION
+        else:
+            verdict = text.AGREES if self.predicted == question.right else text.DIFFERS
+            said = f"{text.PREDICTED.format(option=question.options[self.predicted])} {verdict}"
+            if self.predicted != question.right and question.wrong:
+                said = f"{said} {question.wrong[self.predicted]}".strip()
+        answer = text.ANSWER.format(option=question.options[question.right])
+        return f"{said}\n{answer} {question.because}"
+
+    def _repr_html_(self) -> str:
+        style = "border-left: 4px solid #0072B2; padding: 4px 10px; white-space: pre-wrap"
+        return f'<div style="{style}">{html.escape(repr(self))}</div>'
+
+
+def predict(name: str) -> Ask:
+    """Show the question `name` and record what the learner chooses, for `reveal`.
+
+    Raises:
+        ValueError: if there is no such question.
+    """
+    return Ask(_question(name))
+
+
+def reveal(name: str) -> Reveal:
+    """Say what was predicted for the question `name`, what is so, and why."""
+    return Reveal(_question(name), _given.get(name))
+
+
+def quiz(topic: str = "quiz") -> Quiz:
+    """Show all questions of a topic; each choice is answered at once."""
+    return Quiz(list(load(topic).values()))
