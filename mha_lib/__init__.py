@@ -11,6 +11,7 @@ from .heads import merge_heads, split_heads, transpose_output, transpose_qkv
 from .masks import causal_mask, length_mask, masked_softmax
 from .multihead import MultiHeadAttention
 from .scoring import AdditiveAttention, DotProductAttention, additive_scores, dot_product_scores
+from .table import table
 
 _LAZY = {
     "watch": "watch",
@@ -43,6 +44,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "split_heads",
+    "table",
     "transpose_output",
     "transpose_qkv",
     *_LAZY,
