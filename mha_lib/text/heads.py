@@ -1,0 +1,15 @@
+"""What plot_heads and HeadExplorer say."""
+
+QUERIES = "queries"
+KEYS = "keys"
+HEAD = "Head {letter}"
+MEAN = "Mean of {letters}"
+WEIGHT = "weight"
+MASKED = "masked"
+NOT_A_NUMBER = "not a number"
+
+ALT = "Attention weights, {heads}, {queries} queries by {keys} keys."
+ALT_HEAD = "{name}: {looks}."
+ALT_LOOKS = "{query} → {key} {weight}"
+ALT_NOTHING = "{query} → nothing"
+ALT_NAN = "{query} → NaN"
