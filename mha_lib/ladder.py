@@ -1,0 +1,199 @@
+"""One layer, written eleven ways: from a loop in plain Python to one fused call.
+
+Every rung takes (layer, queries, keys, values, keep) and returns the same (B, Lq, D).
+`layer` is an `mha_lib.MultiHeadAttention` with the dot product, whose four maps are used;
+`keep` is None or bool (B, 1 or Lq, Lk), as `length_mask` makes it: True = may attend.
+Each is written to be read, so what the core has for it is not used.
+"""
+
+import functools
+import itertools
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .convert import maps_of, to_torch
+from .errors import type_error, value_error
+from .heads import merge_heads, split_heads
+from .masks import masked_softmax
+from .multihead import MultiHeadAttention, attend
+from .scoring import DotProductAttention
+
+RUNGS = {}  # name → function, in the order of the ladder; `one_head` is a step within
+
+
+def _rung(name: str):
+    """Enter a function into RUNGS, and check what it is given, so that its body need not."""
+
+    def enter(function):
+        @functools.wraps(function)
+        def checked(layer, queries, keys, values, keep=None):
+            ours = isinstance(layer, MultiHeadAttention)
+            if not ours or not isinstance(layer.attention, DotProductAttention):
+                expected, mend = 'an mha.MultiHeadAttention, scoring="dot"', "Try from_torch(to_torch(layer))."
+                raise type_error("layer", expected, type(layer).__name__, mend)
+            if keep is not None and (keep.dtype, keep.dim(), len(keep)) != (torch.bool, 3, len(queries)):
+                got = f"{keep.dtype} {tuple(keep.shape)}"
+                raise value_error("keep", "a boolean mask (B, 1 or Lq, Lk)", got, "Use length_mask.")
+            return function(layer, queries, keys, values, keep)
+
+        RUNGS[name] = checked
+        return checked
+
+    return enter
+
+
+@_rung("plain loop")
+def plain_loop(layer, queries, keys, values, keep=None):
+    """For each head and query walk over the keys, number by number."""
+    Q, K, V = layer.W_q(queries).tolist(), layer.W_k(keys).tolist(), layer.W_v(values).tolist()
+    (B, Lq, _), Lk, d = queries.shape, keys.shape[1], layer.W_q.out_features // layer.num_heads
+    context = queries.new_zeros(B, Lq, layer.num_heads * d)
+    for b, head, i in itertools.product(range(B), range(layer.num_heads), range(Lq)):
+        own = range(head * d, head * d + d)
+        seen = [j for j in range(Lk) if keep is None or keep.expand(B, Lq, Lk)[b, i, j]]
+        scores = [sum(Q[b][i][f] * K[b][j][f] for f in own) / math.sqrt(d) for j in seen]
+        weights = [math.exp(score - max(scores)) for score in scores]
+        for f in own:
+            total = sum(weight * V[b][j][f] for weight, j in zip(weights, seen, strict=True))
+            context[b, i, f] = total / sum(weights) if seen else 0.0
+    return layer.W_o(context)
+
+
+def one_head(queries, keys, values, keep=None):
+    """Attend with one head, whose queries, keys and values are mapped: three lines."""
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
+    weights = masked_softmax(scores, keep)
+    return weights @ values
+
+
+def _own(linear: nn.Linear, head: int, num_heads: int, X: Tensor) -> Tensor:
+    """Map X by one head's own W: rows of the big matrix, all columns of the input."""
+    bias = None if linear.bias is None else linear.bias.chunk(num_heads)[head]
+    return F.linear(X, linear.weight.chunk(num_heads)[head], bias)
+
+
+@_rung("loop over heads")
+def loop_over_heads(layer, queries, keys, values, keep=None):
+    """Give each head its own W_q, W_k, W_v; every head reads all features of the input."""
+    contexts = []
+    for head in range(layer.num_heads):
+        q = _own(layer.W_q, head, layer.num_heads, queries)
+        k = _own(layer.W_k, head, layer.num_heads, keys)
+        v = _own(layer.W_v, head, layer.num_heads, values)
+        contexts.append(one_head(q, k, v, keep))
+    return layer.W_o(torch.cat(contexts, dim=-1))
+
+
+@_rung("block matrix")
+def block_matrix(layer, queries, keys, values, keep=None):
+    """Stack the heads' W into one matrix, map once, then slice: the projection, not the input."""
+    Q = layer.W_q(queries).chunk(layer.num_heads, dim=-1)
+    K = layer.W_k(keys).chunk(layer.num_heads, dim=-1)
+    V = layer.W_v(values).chunk(layer.num_heads, dim=-1)
+    contexts = [one_head(q, k, v, keep) for q, k, v in zip(Q, K, V, strict=True)]
+    return layer.W_o(torch.cat(contexts, dim=-1))
+
+
+@_rung("folded")
+def folded(layer, queries, keys, values, keep=None):
+    """Fold the heads into the batch, (B·h, L, d): one head's three lines serve them all."""
+    q = split_heads(layer.W_q(queries), layer.num_heads)
+    k = split_heads(layer.W_k(keys), layer.num_heads)
+    v = split_heads(layer.W_v(values), layer.num_heads)
+    keep = None if keep is None else keep.repeat_interleave(layer.num_heads, dim=0)
+    return layer.W_o(merge_heads(one_head(q, k, v, keep), layer.num_heads))
+
+
+@_rung("four axes")
+def four_axes(layer, queries, keys, values, keep=None):
+    """Leave the heads on an axis of their own: (B, h, L, d)."""
+    q = layer.W_q(queries).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    k = layer.W_k(keys).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    v = layer.W_v(values).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
+    weights = masked_softmax(scores, None if keep is None else keep.unsqueeze(1))
+    return layer.W_o((weights @ v).transpose(1, 2).flatten(2))
+
+
+@_rung("einsum")
+def by_einsum(layer, queries, keys, values, keep=None):
+    """Name the axes in the products, and move none: n query, m key, h head, d feature."""
+    q = layer.W_q(queries).unflatten(-1, (layer.num_heads, -1))
+    k = layer.W_k(keys).unflatten(-1, (layer.num_heads, -1))
+    v = layer.W_v(values).unflatten(-1, (layer.num_heads, -1))
+    scores = torch.einsum("bnhd,bmhd->bhnm", q, k) / math.sqrt(q.shape[-1])
+    weights = masked_softmax(scores, None if keep is None else keep.unsqueeze(1))
+    return layer.W_o(torch.einsum("bhnm,bmhd->bnhd", weights, v).flatten(2))
+
+
+@_rung("einops")
+def by_einops(layer, queries, keys, values, keep=None):
+    """Say the split and the merge as einops patterns."""
+    from einops import rearrange
+
+    split, h = "b n (h d) -> b h n d", layer.num_heads
+    q = rearrange(layer.W_q(queries), split, h=h)
+    k = rearrange(layer.W_k(keys), split, h=h)
+    v = rearrange(layer.W_v(values), split, h=h)
+    scores = q @ rearrange(k, "b h m d -> b h d m") / math.sqrt(q.shape[-1])
+    weights = masked_softmax(scores, None if keep is None else keep.unsqueeze(1))
+    return layer.W_o(rearrange(weights @ v, "b h n d -> b n (h d)"))
+
+
+@_rung("fused")
+def fused(layer, queries, keys, values, keep=None):
+    """Let scaled_dot_product_attention score, scale, mask, softmax and sum in one call."""
+    q = layer.W_q(queries).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    k = layer.W_k(keys).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    v = layer.W_v(values).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+    keep = None if keep is None else keep.unsqueeze(1)  # here, too, True = may attend
+    return layer.W_o(F.scaled_dot_product_attention(q, k, v, keep).transpose(1, 2).flatten(2))
+
+
+@_rung("nn.MultiheadAttention")
+def torch_layer(layer, queries, keys, values, keep=None):
+    """Put the weights into nn.MultiheadAttention, whose True means "shut out"."""
+    if keep is not None:
+        keep = keep.expand(-1, queries.shape[1], -1).repeat_interleave(layer.num_heads, dim=0)
+    shut_out = None if keep is None else ~keep
+    return to_torch(layer)(queries, keys, values, attn_mask=shut_out, need_weights=False)[0]
+
+
+@_rung("our layer")
+def our_layer(layer, queries, keys, values, keep=None):
+    """Call the layer itself."""
+    return layer(queries, keys, values, attn_mask=keep)
+
+
+def output_as_sum(layer: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, *,
+                  attn_mask=None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Take the output apart: output = Σ_i context_i · W_o[:, slice i]ᵀ + bias.
+
+    Args:
+        layer: one of our layers that has a W_o.
+        queries, keys, values, valid_lens, attn_mask: as in the layer's call.
+
+    Returns:
+        parts (h, B, Lq, D), one for each head, and the bias (D,), 0 where there is none.
+
+    Raises:
+        TypeError: a layer of another kind, or without a W_o.
+
+    Example:
+        >>> from mha_lib import MultiHeadAttention
+        >>> layer, X = MultiHeadAttention(10, 10, 10, 10, 2), torch.ones(2, 4, 10)
+        >>> parts, bias = output_as_sum(layer, X, X, X)
+        >>> torch.testing.assert_close(parts.sum(0) + bias, layer(X, X, X))
+    """
+    W_q, W_k, W_v, W_o = maps_of(layer)
+    if W_o is None:
+        raise type_error("layer", "a layer with an output map", type(layer).__name__)
+    maps, inputs = (W_q, W_k, W_v, nn.Identity()), (queries, keys, values)
+    merged = attend(maps, layer.num_heads, layer.attention, inputs, valid_lens, attn_mask, False)
+    contexts = merged.unflatten(-1, (layer.num_heads, -1))
+    slices = W_o.weight.unflatten(-1, (layer.num_heads, -1))
+    bias = W_o.bias if W_o.bias is not None else W_o.weight.new_zeros(W_o.out_features)
+    return torch.einsum("bnhd,ehd->hbne", contexts, slices), bias
