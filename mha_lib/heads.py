@@ -10,7 +10,10 @@ def head_dim(num_hiddens: int, num_heads: int) -> int:
 
     Raises:
         ValueError: if `num_heads` is below 1 or does not divide `num_hiddens`.
+        TypeError: if `num_heads` is no integer.
     """
+    if not isinstance(num_heads, int):
+        raise type_error("num_heads", "an int", repr(num_heads), "Use // where you divide.")
     if num_heads < 1 or num_hiddens % num_heads:
         divisors = [n for n in range(1, num_hiddens + 1) if num_hiddens % n == 0]
         mend = f"Choose num_heads from {divisors[:12]}, or change num_hiddens."

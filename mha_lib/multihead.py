@@ -44,16 +44,15 @@ def attend(
 
 
 def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
-    """Keep what stands at unseen keys from the maps, whose gradients it would reach.
+    """Keep what has no part in any head from the maps, whose gradients it would reach.
 
-    In self-attention such a word asks, too: its query stays as it is, but for NaN and
+    In self-attention an unseen word asks, too: its query stays as it is, but for NaN and
     inf, which become 0.
     """
-    seen_by_any_head = keep.any(1)
-    hidden_keys, hidden_values = hide_unseen(seen_by_any_head, keys, values)
+    hidden = hide_unseen(keep.any(1), queries, keys, values)
     if queries is keys:
-        queries = queries.where(queries.isfinite(), hidden_keys)
-    return queries, hidden_keys, hidden_values
+        return queries.where(queries.isfinite(), hidden[1]), *hidden[1:]
+    return hidden
 
 
 def _check(maps, queries: Tensor, keys: Tensor, values: Tensor) -> None:

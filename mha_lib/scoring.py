@@ -28,15 +28,15 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3)) @ w_v
 
 
-def hide_unseen(keep: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Set to 0 what stands at a key that no query may attend to.
+def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Set to 0 what can have no part: a key that no query may see, a query that may see no key.
 
     A weight of 0 is not enough: 0 · NaN is NaN, and so is a gradient that meets it.
 
-    Shapes: keep (…, Lq or 1, Lk), each tensor (…, Lk, d) → as the tensors.
+    Shapes: keep (…, Lq or 1, Lk), queries (…, Lq, d), keys and values (…, Lk, d) → as the tensors.
     """
-    unseen = ~keep.any(-2).unsqueeze(-1)
-    return tuple(tensor.masked_fill(unseen, 0.0) for tensor in tensors)
+    blind, unseen = ~keep.any(-1, keepdim=True), ~keep.any(-2).unsqueeze(-1)
+    return queries.masked_fill(blind, 0.0), keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
 
 
 class _Attention(nn.Module):
@@ -87,7 +87,7 @@ class _Attention(nn.Module):
             sizes = (B, heads[0] if heads else 1, Lq, keys.shape[-2])
             keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
             keep = keep if heads else keep[:, 0]
-            keys, values = hide_unseen(keep, keys, values)
+            queries, keys, values = hide_unseen(keep, queries, keys, values)
         if need_weights:
             return self.context_and_weights(queries, keys, values, keep)
         return self.context(queries, keys, values, keep)
