@@ -32,7 +32,7 @@ MEANINGS = {
 }
 NAMES = {"sentence": "sentence", "word": "word", "head": "head", "feature": "feature",
          "query": "query", "key": "key", "copy": "copy", "one": "one", "axis": "axis {0}"}
-AND = " and "
+AND, OF = " and ", " of "
 MIXED = "Axis {axis} now runs over {names} together."
 
 # The picture's fixed words.
@@ -42,29 +42,28 @@ CONTROLS = {
     "sentences": "Sentences", "words": "Words", "features": "Features", "heads": "Heads",
 }
 LABELS = {
+    "title": "A tensor's cells, moving step by step",
     "axis": "axis", "shape": "shape", "stride": "stride",
-    "step": "step {0} of {1}",
+    "count": "step {step} of {last}",
     "contiguous": "contiguous", "not_contiguous": "not contiguous",
     "tape": "memory, in address order",
     "tape_same": "nothing moved here",
-    "tape_moved": "the numbers were copied into this new order",
-    "tape_new": "new memory",
+    "tape_moved": "the numbers were copied into this order",
+    "tape_new": "new numbers",
     "picture": "Cells of the tensor. Arrow keys pick a cell to follow.",
-    "follow_hint": "Point at a cell, or focus the picture and use the arrow keys, to follow it.",
-    "follow": "Number {value} of {origin}, address {address}.",
-    "at": "index {index} = address {walk} = {sum}",
+    "follow_hint": "Point at a cell to follow it; or focus the picture and use the arrow keys.",
+    "follow": "Number {value} of {origin}, address {address}:",
+    "walk": "the strides lead to it:", "along": "along {name}",
     "absent": "not here",
-    "padding": "This cell comes from nowhere in {origin}.",
-    "unfollow": "Let go",
-    "right": "first", "beside": "beside it",
-    "needs_kernel": "Run this cell to try your own chain; a saved page only plays what was recorded.",
+    "compare_wait": "Step to the end to compare the two.",
+    "needs_kernel": "A saved page plays what was recorded. To try a chain of your own, run the notebook.",
     "running": "Running …",
 }
 COMPARE = {
     "same": "Same shape, same numbers in every place.",
     "wrong": "Same shape, but {wrong} of {total} numbers are in a wrong place.",
     "shape": "Other shapes: {right} and {beside}.",
-    "mixed": "{place} now holds {things}.",
+    "mixed": "{place} now holds {found} instead of {right}.",
     "mark": "Cells in a wrong place carry a cross.",
 }
 TOO_MANY = ("a tensor of at most 100,000 cells", "{0:,} cells",
@@ -90,5 +89,6 @@ HINTS = (
      "Python could not read this: look at brackets, commas and dots."),
 )
 NO_DIVIDE = "{features} features cannot be shared evenly by {heads} heads; try {choices} heads."
+NOTHING = "nothing"
 NOT_TENSOR = "The last line has to give a tensor made from X; it gave {0}."
 FALLBACK = "Run this cell to see the cells move."

@@ -36,6 +36,12 @@ const {{ default: widget }} = await import(url);
 widget.render({{ model, el: document.getElementById("picture") }});
 </script></body></html>
 """
+_CSS = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; }
+main { max-width: 1200px; margin: 0 auto; padding: 8px; }
+h1 { font-size: 20px; margin: 4px 12px; }
+"""
 
 
 def _plain(value):
@@ -65,13 +71,14 @@ class BrowserPicture(anywidget.AnyWidget):
 
         No kernel and no network are needed. Returns the path that was written.
         """
-        own = {k: v for k, v in self.get_state().items() if k in self.class_own_trait_names()}
+        shared = set(anywidget.AnyWidget.class_trait_names())
+        own = {k: v for k, v in self.get_state().items() if k not in shared and k[0] != "_"}
         own["offline"] = True
         page = _PAGE.format(
             title=html.escape(title or repr(self)),
-            css=Path(self._css_path).read_text(encoding="utf-8"),
+            css=_CSS + str(self._css),
             fallback=self.fallback(),
-            esm=Path(self._esm_path).read_text(encoding="utf-8").replace("</script", "<\\/script"),
+            esm=str(self._esm).replace("</script", "<\\/script"),
             state=json.dumps(own, default=_plain).replace("<", "\\u003c"),
         )
         path = Path(path)
