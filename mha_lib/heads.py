@@ -5,20 +5,24 @@ from torch import Tensor
 from .errors import type_error, value_error
 
 
+def _divide(name: str, size: int, num_heads: int) -> int:
+    if not isinstance(num_heads, int):
+        raise type_error("num_heads", "an int", repr(num_heads), "Use // where you divide.")
+    if num_heads < 1 or size % num_heads:
+        divisors = [n for n in range(1, size + 1) if size % n == 0]
+        mend = f"Choose num_heads from {divisors[:12]}, or change {name}."
+        raise value_error("num_heads", f"a divisor of {name} = {size}", num_heads, mend)
+    return size // num_heads
+
+
 def head_dim(num_hiddens: int, num_heads: int) -> int:
     """Return d = D / h, the width of one head.
 
     Raises:
         ValueError: if `num_heads` is below 1 or does not divide `num_hiddens`.
-        TypeError: if `num_heads` is no integer.
+        TypeError: if `num_heads` is no int.
     """
-    if not isinstance(num_heads, int):
-        raise type_error("num_heads", "an int", repr(num_heads), "Use // where you divide.")
-    if num_heads < 1 or num_hiddens % num_heads:
-        divisors = [n for n in range(1, num_hiddens + 1) if num_hiddens % n == 0]
-        mend = f"Choose num_heads from {divisors[:12]}, or change num_hiddens."
-        raise value_error("num_heads", f"a divisor of num_hiddens = {num_hiddens}", num_heads, mend)
-    return num_hiddens // num_heads
+    return _divide("num_hiddens", num_hiddens, num_heads)
 
 
 def check_axes(name: str, X: Tensor, axes: str) -> None:
@@ -93,10 +97,8 @@ def merge_heads(X: Tensor, num_heads: int) -> Tensor:
         True
     """
     check_axes("X", X, "(B·h, L, d)")
-    if num_heads < 1 or X.shape[0] % num_heads:
-        expected = f"a divisor of the stacked axis B·h = {X.shape[0]}"
-        raise value_error("num_heads", expected, num_heads, "Give the num_heads that split_heads was given.")
-    return heads_together(X.unflatten(0, (X.shape[0] // num_heads, num_heads)))
+    B = _divide("the stacked axis B·h", X.shape[0], num_heads)
+    return heads_together(X.unflatten(0, (B, num_heads)))
 
 
 transpose_qkv = split_heads

@@ -92,8 +92,7 @@ class _Attention(nn.Module):
             return self.context_and_weights(queries, keys, values, keep)
         return self.context(queries, keys, values, keep)
 
-    @staticmethod
-    def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         shapes = f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}"
         if queries.dim() not in (3, 4) or not queries.dim() == keys.dim() == values.dim():
             raise value_error("queries, keys, values", "three tensors (B, L, d), or (B, h, L, d)", shapes)
@@ -115,8 +114,6 @@ class DotProductAttention(_Attention):
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return q·k / √d, shape (…, Lq, Lk)."""
-        if queries.shape[-1] != keys.shape[-1]:
-            raise value_error("keys", f"the queries' width {queries.shape[-1]}", keys.shape[-1])
         return dot_product_scores(queries, keys)
 
     def context(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Tensor:
@@ -128,6 +125,11 @@ class DotProductAttention(_Attention):
         empty = ~keep.any(-1, keepdim=True)
         context = F.scaled_dot_product_attention(queries, keys, values, keep | empty, dropout)
         return context.masked_fill(empty, 0.0)
+
+    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        super()._check(queries, keys, values)
+        if queries.shape[-1] != keys.shape[-1]:
+            raise value_error("keys", f"the queries' width {queries.shape[-1]}", keys.shape[-1])
 
 
 class AdditiveAttention(_Attention):

@@ -14,7 +14,7 @@ SIZES = st.tuples(*[st.integers(0, 3), st.integers(0, 4), st.integers(1, 4), st.
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(SIZES)
 def test_every_number_lands_where_the_definition_says(sizes):
-    """hyunwoongko/transformer#15, harvardnlp/annotated-transformer#17, #118: no view straight to (B, h, L, d)."""
+    """hyunwoongko/transformer#15, harvardnlp/annotated-transformer#17, #118: no view straight to it."""
     B, L, h, d = sizes
     X = torch.arange(B * L * h * d).view(B, L, h * d)
     stack = mha.split_heads(X, h)

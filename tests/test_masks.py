@@ -116,7 +116,7 @@ def test_no_score_is_lower_than_the_mask(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_two_masks_are_joined_before_anything_is_filled(dtype):
-    """huggingface/transformers PR 27114: finfo.min + finfo.min is −inf; onnx/onnx PR 8068: 0 · −inf is NaN."""
+    """huggingface/transformers PR 27114: finfo.min twice is −inf; onnx/onnx PR 8068: 0 · −inf is NaN."""
     causal, padding = mha.causal_mask(3, 3), bools([T, F, F])
     weights = mha.masked_softmax(torch.zeros(3, 3, dtype=dtype), causal & padding)
     assert weights.tolist() == [[1.0, 0.0, 0.0]] * 3
@@ -192,7 +192,9 @@ def test_lengths_and_mask_both_apply():
     assert keep[0, 0].tolist() == [[T, F, F], [T, T, F], [T, T, F]]
 
 
-@pytest.mark.parametrize("B, h, Lq, Lk", [(2, 3, 4, 5), (2, 2, 4, 5), (3, 2, 2, 3), (3, 3, 3, 3), (1, 3, 3, 3)])
+@pytest.mark.parametrize(
+    "B, h, Lq, Lk", [(2, 3, 4, 5), (2, 2, 4, 5), (3, 2, 2, 3), (3, 3, 3, 3), (1, 3, 3, 3)]
+)
 def test_every_form_of_a_mask_means_what_it_says(B, h, Lq, Lk):
     """hyunwoongko/transformer#32, lucidrains/graph-transformer-pytorch PR 2, pytorch/pytorch#64706:
     2, 3 and 4 axes, also where B, h and L coincide."""

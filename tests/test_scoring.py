@@ -40,7 +40,9 @@ def test_scores_are_divided_by_the_root_of_the_head_width():
     torch.testing.assert_close(weights[0], right, atol=1e-6, rtol=0)
     twice = torch.cat([q, torch.zeros(1, 4)], 1), torch.cat([keys, torch.zeros(2, 4)], 1)  # D=8, h=2
     heads = [mha.split_heads(X[None], 2) for X in twice]
-    torch.testing.assert_close(mha.masked_softmax(mha.dot_product_scores(*heads))[0], right, atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        mha.masked_softmax(mha.dot_product_scores(*heads))[0], right, atol=1e-6, rtol=0
+    )
 
 
 @both_routes
@@ -74,9 +76,7 @@ def test_a_scale_of_ones_own():
 def test_additive_scores_by_hand():
     """Bahdanau's score: w · tanh(q + k), here one number at a time."""
     q, k, w = randn(3, 2), randn(4, 2, seed=1), randn(2, seed=2)
-    right = [
-        [sum(w[n] * math.tanh(q[i, n] + k[j, n]) for n in range(2)) for j in range(4)] for i in range(3)
-    ]
+    right = [[sum(w[n] * math.tanh(q[i, n] + k[j, n]) for n in range(2)) for j in range(4)] for i in range(3)]
     torch.testing.assert_close(mha.additive_scores(q, k, w), torch.tensor(right))
 
 
@@ -149,7 +149,9 @@ def test_what_has_no_part_reaches_nothing(garbage, attention, need_weights):
         grads.append([X.grad for X in inputs] + [p.grad.clone() for p in attention.parameters()])
     torch.testing.assert_close(results[1], results[0], rtol=0, atol=0)
     torch.testing.assert_close(grads[1], grads[0], rtol=0, atol=0)
-    assert (grads[1][0][:, 2] == 0).all() and (grads[1][1][:, 3:] == 0).all() and (grads[1][2][:, 3:] == 0).all()
+    assert (
+        (grads[1][0][:, 2] == 0).all() and (grads[1][1][:, 3:] == 0).all() and (grads[1][2][:, 3:] == 0).all()
+    )
     assert (results[1][0][:, 2] == 0).all()
 
 
@@ -231,7 +233,7 @@ def test_shown_weights_are_taken_before_dropout(attention):
 
 @both_routes
 def test_the_routes_drop_alike_on_the_average(need_weights):
-    """pytorch/pytorch#149726: one seed, two kernels: neither equality nor difference is promised; the mean is."""
+    """pytorch/pytorch#149726: one seed, two kernels: no equality is promised; the mean is."""
     layer = mha.DotProductAttention(dropout=0.5)
     q = k = torch.zeros(1, 1, 2).expand(2000, 3, 2)
     v = torch.tensor([1.0, 2.0, 6.0])[:, None].expand(2000, 3, 1)
