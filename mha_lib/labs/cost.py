@@ -1,0 +1,85 @@
+"""What attention costs: time, the most memory held at once, and how both grow."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from torch.autograd import profiler
+
+from ..errors import value_error
+from ..style import Drawing, head_colour
+
+
+def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4) -> int:
+    """Return the size of the scores (B, h, L, L): B · h · L² · bytes_each.
+
+    Example:
+        >>> score_bytes(1_000)
+        4000000
+    """
+    return batch * num_heads * L * L * bytes_each
+
+
+def in_words(size: int) -> str:
+    """Return a number of bytes in the unit that suits it: 4000000 → "4 MB" (1 MB = 10⁶ bytes)."""
+    power = min(max(len(str(int(size))) - 1, 0) // 3, 5)
+    return f"{size / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
+
+
+def seconds(fn: Callable[[], object], repeats: int = 5) -> float:
+    """Return the shortest of several runs: what the machine can do when nothing disturbs it."""
+    fn()  # the first run pays for things that the others find ready
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fn()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_bytes(fn: Callable[[], object]) -> int:
+    """Return the most bytes of tensors, its result included, that fn holds at once on the CPU.
+
+    Counted by torch's profiler from what is allocated and freed, inside kernels too.
+    """
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
+    with profiler.profile(profile_memory=True) as recording:
+        fn()
+    changes = [event for event in recording.kineto_results.events() if event.name() == "[memory]"]
+    held = np.cumsum([0] + [event.nbytes() for event in sorted(changes, key=lambda e: e.start_ns())])
+    return int(held.max())
+
+
+def growth(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Return p of the best fit value ≈ c · sizeᵖ (a straight line between logarithms).
+
+    Raises:
+        ValueError: fewer than two sizes, another number of values, or one that is not positive.
+
+    Example:
+        >>> round(growth([1, 2, 4], [3, 12, 48]), 6)
+        2.0
+    """
+    if len(sizes) != len(values) or len(set(sizes)) < 2 or min(*sizes, *values) <= 0:
+        expected = "two or more sizes, as many values, all above 0"
+        raise value_error("sizes, values", expected, (list(sizes), list(values)))
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def plot_growth(sizes: Sequence[float], curves: dict[str, Sequence[float]], unit: str, across: str):
+    """Draw measured curves on logarithmic axes, each with the power it grows by, as a Drawing."""
+    powers = {name: growth(sizes, values) for name, values in curves.items()}
+    figure = Drawing((7, 4), alt=f"{unit} against {across}, one line each: {', '.join(curves)}.")
+    ax = figure.add_axes((0.12, 0.15, 0.55, 0.78))
+    for n, (name, values) in enumerate(curves.items()):
+        style = {"color": head_colour(n), "marker": "os^Dv"[n % 5]}
+        ax.plot(sizes, values, label=f"{name}\n(power {powers[name]:.1f})", **style)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xticks(sizes, [str(size) for size in sizes])
+    ax.set_xlabel(across, size=11)
+    ax.set_ylabel(unit, size=11)
+    ax.grid(alpha=0.3)
+    figure.legend(loc="center left", bbox_to_anchor=(0.69, 0.55), frameon=False, fontsize=10)
+    return figure

