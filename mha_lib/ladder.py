@@ -32,7 +32,8 @@ def _rung(name: str):
         def checked(layer, queries, keys, values, keep=None):
             ours = isinstance(layer, MultiHeadAttention)
             if not ours or not isinstance(layer.attention, DotProductAttention):
-                expected, mend = 'an mha.MultiHeadAttention, scoring="dot"', "Try from_torch(to_torch(layer))."
+                mend = "Try from_torch(to_torch(layer))."
+                expected = "an mha.MultiHeadAttention with the dot product"
                 raise type_error("layer", expected, type(layer).__name__, mend)
             if keep is not None and (keep.dtype, keep.dim(), len(keep)) != (torch.bool, 3, len(queries)):
                 got = f"{keep.dtype} {tuple(keep.shape)}"
