@@ -37,4 +37,5 @@ def families_for(text: str) -> list[str]:
 def drawable(text: str, families: list[str]) -> str:
     """Return `text` with □ for each sign that none of the families has."""
     kept = (sign for sign in text if ord(sign) not in _UNSEEN)
-    return "".join(sign if sign == "\n" or any(ord(sign) in _signs(f) for f in families) else "□" for sign in kept)
+    signs = frozenset(b"\n").union(*map(_signs, families))
+    return "".join(sign if ord(sign) in signs else "□" for sign in kept)

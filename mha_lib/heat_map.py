@@ -16,6 +16,7 @@ from .text import heads as text
 
 # Light to dark in every form of colour blindness, and none of the heads' own colours.
 COLOURS = colormaps["BuPu"]
+PALETTE = tuple(to_hex(colour) for colour in COLOURS(range(256)))
 SCALE = Normalize(0, 1)
 MASKED, HATCH, BAD = "#d9d9d9", "#8c8c8c", "#ffe9a8"
 LINE = 0.2  # inches: a line of words
@@ -23,7 +24,7 @@ LINE = 0.2  # inches: a line of words
 
 def weight_colour(weight: float) -> str:
     """Return the map's colour for a weight as #rrggbb; above 1 it is the colour of 1."""
-    return to_hex(COLOURS(SCALE(weight)))
+    return PALETTE[min(int(weight * 256), 255)]
 
 
 def inches(words: Sequence[str]) -> float:
