@@ -21,6 +21,7 @@ _LAZY = {
     "from_torch": "convert",
     "diagnose": "diagnose",
     "check": "exercises",
+    "check_setup": "setup_check",
     "predict": "questions",
     "reveal": "questions",
     "quiz": "questions",

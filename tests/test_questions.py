@@ -26,32 +26,32 @@ def test_questions_are_well_formed(topic):
 
 
 def test_reveal_without_a_prediction_still_answers():
-    text = repr(mha.reveal("start.weights"))
+    text = repr(mha.reveal("many_heads.weights"))
     assert "no prediction" in text and "400, as before" in text
 
 
 def test_a_choice_is_recorded_and_answered():
-    ask = mha.predict("start.weights")
+    ask = mha.predict("many_heads.weights")
     assert ask.choice.value is None
     ask.choice.value = 2
-    text = repr(mha.reveal("start.weights"))
+    text = repr(mha.reveal("many_heads.weights"))
     assert "2000" in text and "It is not so" in text and "400, as before" in text
     ask.choice.value = 0
-    assert "It is so" in repr(mha.reveal("start.weights"))
+    assert "It is so" in repr(mha.reveal("many_heads.weights"))
     # Running the cell again keeps what was chosen.
-    assert mha.predict("start.weights").choice.value == 0
+    assert mha.predict("many_heads.weights").choice.value == 0
 
 
 def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
-    quiz = mha.quiz("start")
-    quiz.children[0].choice.value = 1
-    assert quiz.children[0].answer.value.startswith("No. You scaled 400")
-    quiz.children[0].choice.value = 0
-    assert quiz.children[0].answer.value.startswith("Yes.")
+    quiz = mha.quiz("many_heads")
+    quiz.children[1].choice.value = 1
+    assert quiz.children[1].answer.value.startswith("No. You scaled 400")
+    quiz.children[1].choice.value = 0
+    assert quiz.children[1].answer.value.startswith("Yes.")
 
 
 def test_representations_are_fixed_and_read_without_a_kernel():
-    for widget in (mha.predict("start.weights"), mha.quiz("start")):
+    for widget in (mha.predict("many_heads.weights"), mha.quiz("many_heads")):
         bundle = widget._repr_mimebundle_()
         assert bundle["text/html"] == type(widget)._repr_mimebundle_(widget)["text/html"]
         assert "400, as before" in bundle["text/html"] and "0x" not in bundle["text/plain"]
@@ -60,7 +60,7 @@ def test_representations_are_fixed_and_read_without_a_kernel():
 
 @pytest.mark.parametrize("call", [mha.predict, mha.reveal])
 def test_unknown_names_are_named(call):
-    with pytest.raises(ValueError, match="start.weights"):
-        call("start.nothing")
+    with pytest.raises(ValueError, match="many_heads.weights"):
+        call("many_heads.nothing")
     with pytest.raises(ValueError, match="topic"):
         call("nowhere.nothing")

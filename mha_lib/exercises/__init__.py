@@ -77,7 +77,7 @@ def check(name: str, attempt) -> Verdict:
 
     Example:
         >>> check("splitting.split", ...)
-        ○ splitting.split: Not tried yet: replace the … in the cell above and run it again.
+        ○ splitting.split: Not tried yet: replace the … and run the cell again.
     """
     topic = name.partition(".")[0]
     try:

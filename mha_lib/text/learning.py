@@ -11,7 +11,7 @@ CHOSE_RIGHT = "Yes. {because}"
 CHOSE_WRONG = "No. {thought} {because}"
 
 RIGHT = "Right."
-NOT_TRIED = "Not tried yet: replace the … in the cell above and run it again."
+NOT_TRIED = "Not tried yet: replace the … and run the cell again."
 NOT_YET = "Not yet. {hint}"
 RAISED = "Your code raised {error}: {message}"
 NOT_A_TENSOR = "A tensor is expected, and {got} came. Does your function end with return?"
