@@ -7,8 +7,7 @@ along it changes the word a cell came from, and nothing else.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 Factor = tuple[str, int]
 Axis = tuple[Factor, ...]  # slowest first: (("sentence", 2), ("head", 2)) is the stack's first axis
@@ -23,7 +22,7 @@ class Origin:
     start: int  # its cells are numbered start, start + 1, … in the order of its memory
     shape: tuple[int, ...]
     axes: tuple[Axis, ...]
-    places: Tensor  # (cells in memory, number of axes): the index at each address
+    places: np.ndarray  # (cells in memory, number of axes): the index at each address
 
 
 def default_axes(shape: Sequence[int], names: Sequence[str] | None) -> tuple[Axis, ...]:
@@ -49,41 +48,44 @@ def axis_name(axis: Axis, number: int) -> str:
     return f"axis {number}" if MIXED in name else name
 
 
-def coordinates(ids: Tensor, origins: Sequence[Origin]) -> dict[Factor, Tensor]:
+def coordinates(ids: np.ndarray, origins: Sequence[Origin]) -> dict[Factor, np.ndarray]:
     """Return, for each factor of the cells' origin, every cell's coordinate (-1: no origin)."""
-    used = [o for o in origins if ((ids >= o.start) & (ids < o.start + len(o.places))).any()]
-    if not used or any(o.axes != used[0].axes for o in used):
+    if not origins or any(origin.axes != origins[0].axes for origin in origins):
         return {}
-    found: dict[Factor, Tensor] = {}
-    if len(used) > 1:
-        found[("tensor", len(used))] = torch.full_like(ids, -1)
-    for number, origin in enumerate(used):
-        inside = (ids >= origin.start) & (ids < origin.start + len(origin.places))
-        index = origin.places[(ids - origin.start).clamp(0, max(len(origin.places) - 1, 0))]
-        for axis, place in zip(origin.axes, index.unbind(-1), strict=True):
+    found: dict[Factor, np.ndarray] = {}
+    tensor = np.full_like(ids, -1)
+    for number, origin in enumerate(origins):
+        size = len(origin.places)
+        inside = (ids >= origin.start) & (ids < origin.start + size)
+        tensor[inside] = number
+        index = origin.places[np.clip(ids - origin.start, 0, max(size - 1, 0))] if size else None
+        for number_of_axis, axis in enumerate(origin.axes if size else ()):
+            place = index[..., number_of_axis]
             for factor in reversed(axis):
-                before = found.get(factor, torch.full_like(ids, -1))
-                found[factor] = torch.where(inside, place % factor[1], before)
+                found[factor] = np.where(inside, place % factor[1], found.get(factor, -1))
                 place = place // factor[1]
-        if len(used) > 1:
-            found[("tensor", len(used))][inside] = number
-    return found
+    return {("tensor", len(origins)): tensor, **found} if len(origins) > 1 else found
 
 
-def name_axes(ids: Tensor, origins: Sequence[Origin]) -> tuple[tuple[Axis, ...], dict[int, list[str]]]:
-    """Return the axes of a tensor of cells, and for each mixed axis the names it mixes."""
+def _changes(found: dict[Factor, np.ndarray], shape: Sequence[int]) -> dict[Factor, dict[int, int]]:
+    """Return factor → axis → the first index along the axis at which the factor changes."""
+    along: dict[Factor, dict[int, int]] = {factor: {} for factor in found}
+    places = np.stack(list(found.values())) if found else np.zeros((0, *shape))
+    for axis, size in enumerate(shape):
+        if size > 1:
+            lines = np.moveaxis(places, axis + 1, 1).reshape(len(places), size, -1)
+            old, new = lines[:, :-1], lines[:, 1:]
+            changed = ((old != new) & (old >= 0) & (new >= 0)).any(-1)
+            for factor, where in zip(found, changed, strict=True):
+                if where.any():
+                    along[factor][axis] = int(where.argmax())
+    return along
+
+
+def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, ...], dict[int, list[str]]]:
+    """Return the axes of an array of cells, and for each mixed axis the names it mixes."""
     found = coordinates(ids, origins)
-    along: dict[Factor, dict[int, int]] = {}  # factor → axis → the first index where it changes
-    for factor, place in found.items():
-        along[factor] = {}
-        for axis in range(ids.ndim):
-            old, new = place.narrow(axis, 0, max(ids.shape[axis] - 1, 0)), place.narrow(axis, 1, max(
-                ids.shape[axis] - 1, 0)) if ids.shape[axis] else place
-            change = (old != new) & (old >= 0) & (new >= 0) if ids.shape[axis] > 1 else torch.zeros(0)
-            if change.any():
-                other = [a for a in range(ids.ndim) if a != axis]
-                where = change.any(dim=other) if other else change
-                along[factor][axis] = int(where.nonzero()[0])
+    along = _changes(found, ids.shape)
     ones = [factor for factor in found if factor[1] == 1]
     axes: list[Axis] = []
     mixed: dict[int, list[str]] = {}

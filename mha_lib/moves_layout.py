@@ -6,6 +6,7 @@ pixels, and know no other rule.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import TypedDict
 
@@ -15,13 +16,13 @@ from .text.moves import NAMES
 
 CELL = (34, 26)
 LABEL = 22  # above every block
-ROWS = 76  # left of the blocks, for the rows' labels
+ROWS = 58  # left of the blocks, for the rows' labels
 GAP, CUT = 22, 12  # between blocks, and between the heads of an uncut row
-WIDE, NARROW = 860, 430
+WIDE, NARROW = 860, 420
 CHARACTER = 7.4  # of a label, on average
 
 TONES = {"sentence": 0, "word": 1, "query": 1, "head": 2, "feature": 3, "key": 4}
-Words = list[tuple[str, int]]  # pieces of a label, each with the tone of its axis
+Words = tuple[tuple[str, int], ...]  # pieces of a label, each with the tone of its axis
 
 
 class Piece(TypedDict):
@@ -53,15 +54,16 @@ def tone(factor: str) -> int:
     return TONES.get(factor, 5)
 
 
+@cache
 def index_words(axis: Axis, index: int) -> Words:
-    """Say what `index` along an axis means: [("sentence 1", 0), ("head A", 2)], or "[3]"."""
+    """Say what `index` along an axis means: [("sentence 1", 0), ("head A", 2)], or [3]."""
     if prod(size for _, size in axis) <= index or any(name == MIXED for name, _ in axis):
-        return [(f"[{index}]", 5)]
-    found: Words = []
+        return ((f"[{index}]", 5),)
+    found: Words = ()
     for name, size in reversed(axis):
         index, i = divmod(index, size)
         shown = head_letter(i) if name == "head" else str(i + 1)
-        found.insert(0, (f"{NAMES.get(name, name)} {shown}", tone(name)))
+        found = ((f"{NAMES.get(name, name)} {shown}", tone(name)), *found)
     return found
 
 
@@ -126,13 +128,13 @@ def _label(drawn, piece, title, shape, axes, inner, rows):
         for a in reversed(apart):
             rest, index[a] = divmod(rest, shape[a])
         x, y = place(piece, index)
-        parts: Words = [(title, 5)] if title else []
+        parts: Words = ((title, 5),) if title else ()
         for a in apart:
             parts += index_words(axes[a], index[a])
         if _long(parts) > inner[1]:  # only numbers and letters: "1·A"
-            parts = [(words.split()[-1], number) for words, number in parts]
+            parts = tuple((words.split()[-1], number) for words, number in parts)
         if _long(parts) > inner[1] + GAP:
-            parts = []
+            parts = ()
         drawn["blocks"].append((x, y - LABEL, inner[1], parts))
         if rows is not None and abs(x - piece["at"][0]) < 1 and shape[rows] <= 40:
             for i in range(shape[rows]):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -179,7 +180,7 @@ class _Recorder(TorchFunctionMode):
         places = torch.zeros(span, len(size), dtype=torch.int64)
         places[(index * torch.tensor(stride, dtype=torch.int64)).sum(-1)] = index
         self.births[len(self.steps)] = len(self.origins)
-        self.origins.append(Origin(name, self.total, size, (), places))
+        self.origins.append(Origin(name, self.total, size, (), places.numpy()))
         flat = torch.arange(self.total + 1, self.total + span + 1, dtype=torch.float64)
         self.total += span
         return flat.as_strided(size, stride)
@@ -282,15 +283,23 @@ class _Recorder(TorchFunctionMode):
                 else:
                     own = new_axes(step.name, [self.steps[p].axes for p in step.parents], step.shape)
                 self.origins[born] = replace(self.origins[born], axes=with_heads(own, heads))
-            used = tuple(o for o in self.origins if ((step.ids >= o.start) & (step.ids < o.start + len(o.places))).any())
-            named, mixed = name_axes(step.ids, used)
+            used = self._used(step.ids.numpy())
+            named, mixed = name_axes(step.ids.numpy(), used)
             sentence = words.SENTENCES[self._what(step, number)] if step.kind != "new values" else _meaning(step, named)
-            if step.kind == "move":
-                for axis, names in mixed.items():
-                    sentence += " " + words.MIXED.format(axis=axis, names=words.AND.join(names))
+            if step.kind == "move" and mixed:
+                said = [words.MIXED.format(axis=a, names=words.AND.join(names)) for a, names in mixed.items()]
+                sentence += f" {', '.join(said).capitalize()}."
             self.steps[number] = replace(step, axes=named, origins=used, sentence=sentence.format(
                 origin=self.origins[0].name))
         return Recording(tuple(self.steps), tuple(self.origins), heads, result)
+
+    def _used(self, ids: np.ndarray) -> tuple[Origin, ...]:
+        """Return the origins that these cells come from."""
+        if not ids.size:
+            return ()
+        low, high = ids.min(), ids.max()
+        near = [o for o in self.origins if o.start <= high and low < o.start + len(o.places)]
+        return tuple(o for o in near if len(near) == 1 or ((ids >= o.start) & (ids < o.start + len(o.places))).any())
 
     def _heads(self) -> int | None:
         """Read the number of heads off the first step whose last axis is a piece of the features."""

@@ -33,7 +33,7 @@ MEANINGS = {
 NAMES = {"sentence": "sentence", "word": "word", "head": "head", "feature": "feature",
          "query": "query", "key": "key", "copy": "copy", "one": "one", "axis": "axis {0}"}
 AND, OF = " and ", " of "
-MIXED = "Axis {axis} now runs over {names} together."
+MIXED = "axis {axis} mixes {names}"
 
 # The picture's fixed words.
 CONTROLS = {
@@ -43,6 +43,7 @@ CONTROLS = {
 }
 LABELS = {
     "title": "A tensor's cells, moving step by step",
+    "right": "First recording", "beside": "Second recording, beside it",
     "axis": "axis", "shape": "shape", "stride": "stride",
     "count": "step {step} of {last}",
     "contiguous": "contiguous", "not_contiguous": "not contiguous",
@@ -61,7 +62,7 @@ LABELS = {
 }
 COMPARE = {
     "same": "Same shape, same numbers in every place.",
-    "wrong": "Same shape, but {wrong} of {total} numbers are in a wrong place.",
+    "wrong": "Same shape, but {wrong} of {total} numbers are in a wrong place (marked ×).",
     "shape": "Other shapes: {right} and {beside}.",
     "mixed": "{place} now holds {found} instead of {right}.",
     "mark": "Cells in a wrong place carry a cross.",

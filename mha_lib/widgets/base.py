@@ -75,7 +75,7 @@ class BrowserPicture(anywidget.AnyWidget):
         own = {k: v for k, v in self.get_state().items() if k not in shared and k[0] != "_"}
         own["offline"] = True
         page = _PAGE.format(
-            title=html.escape(title or repr(self)),
+            title=html.escape(title or type(self).__name__),
             css=_CSS + str(self._css),
             fallback=self.fallback(),
             esm=str(self._esm).replace("</script", "<\\/script"),

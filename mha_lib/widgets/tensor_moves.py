@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import traitlets
 from torch import Tensor
@@ -127,7 +128,7 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
 
 def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
     """Say of the first place whose contents differ in kind what it should hold and what it does."""
-    here, there = coordinates(good.ids, good.origins), coordinates(other.ids, other.origins)
+    here, there = (coordinates(step.ids.numpy(), step.origins) for step in (good, other))
     if not here or set(here) != set(there):
         return ""
     named = [factor for factor in here if factor[0] != "feature"] or list(here)
@@ -162,7 +163,7 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
         largest = max(sum(step.ids.numel() for step in frame) for frame in lane.frames)
         if largest > MOST_CELLS or max(step.memory.numel() for step in lane.steps) > MOST_CELLS:
             raise value_error("recording", words.TOO_MANY[0], words.TOO_MANY[1].format(largest), words.TOO_MANY[2])
-    numbers: list[Tensor] = []
+    numbers: list[np.ndarray] = []
     shown: dict[str, Any] = {"lanes": [], "cell": CELL, "words": {**words.CONTROLS, **words.LABELS},
                              "each": EACH_CELL}
     palette: dict[tuple[str, str], int] = {}
@@ -178,19 +179,19 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
                 "pictures": [picture(tensors, width, small) for width in (WIDE, NARROW)],
                 "tape": _tape_says(lane, frame),
             })
-            numbers += [step.ids.flatten() for step in frame] + [memory]
+            numbers += [step.ids.numpy().ravel() for step in frame] + [memory]
         colours, shapes = _colours(lane, palette)
         values = _values(lane)
         shown["lanes"].append({"frames": frames, "origins": [
             [o.name, o.start] for o in lane.origins], "shapes": shapes, "values": values,
-            "total": len(colours), "title": words.LABELS["title"]})
+            "total": len(colours), "title": words.LABELS["right" if lane is recording else "beside"]})
         numbers.append(colours)
     shown["palette"] = [list(colour) for colour in palette]
     if beside is not None:
         wrong, sentence = compare(recording, beside)
         shown["compare"] = {"sentence": sentence}
-        numbers.append(wrong.flatten())
-    return shown, torch.cat([n.to(torch.int32) for n in numbers]).numpy().tobytes()
+        numbers.append(wrong.numpy().ravel())
+    return shown, np.concatenate(numbers).astype("<i4").tobytes()
 
 
 def _facts(step: Step) -> dict:
@@ -202,7 +203,7 @@ def _facts(step: Step) -> dict:
     }
 
 
-def _memory(frame: list[Step]) -> tuple[Tensor, list[int]]:
+def _memory(frame: list[Step]) -> tuple[np.ndarray, list[int]]:
     """Return the frame's memory, end to end if there are several, and where each step's begins."""
     kept: list[Tensor] = []
     starts = []
@@ -211,7 +212,7 @@ def _memory(frame: list[Step]) -> tuple[Tensor, list[int]]:
         if same == len(kept):
             kept.append(step.memory)
         starts.append(sum(len(memory) for memory in kept[:same]))
-    return torch.cat(kept), starts
+    return torch.cat(kept).numpy(), starts
 
 
 def _operation(frame: list[Step]) -> str:
@@ -235,21 +236,21 @@ def _tape_says(lane: Recording, frame: list[Step]) -> str:
     return words.LABELS["tape_moved" if step.kind == "move" else "tape_new"]
 
 
-def _colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[Tensor, list[int]]:
+def _colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.ndarray, list[int]]:
     """Return each cell's number in the palette, and the corner shape that tells its sentence."""
-    total = sum(len(o.places) for o in lane.origins)
-    chosen, corner = torch.zeros(total, dtype=torch.int64), torch.zeros(total, dtype=torch.int64)
+    total = sum(len(origin.places) for origin in lane.origins)
+    chosen, corner = np.zeros((2, total), dtype=np.int64)
     for origin in lane.origins:
-        ids = torch.arange(origin.start, origin.start + len(origin.places))
+        ids = np.arange(origin.start, origin.start + len(origin.places))
         found = {name: (place, size) for (name, size), place in coordinates(ids, [origin]).items()}
-        zero = (torch.zeros(len(ids), dtype=torch.int64), 1)
-        head = found.get("head", zero)[0]
-        word, many = next((found[n] for n in ("word", "query", "feature", "b") if n in found), zero)
-        corner[ids] = found.get("sentence", zero)[0] % 3
-        for pair in torch.stack([head, word], 1).unique(dim=0).tolist():
-            colour = cell_colour(pair[0], min(pair[1], many - 1), many)
-            number = palette.setdefault((colour, ink(colour)), len(palette))
-            chosen[ids[(head == pair[0]) & (word == pair[1])]] = number
+        none = (np.zeros_like(ids), 1)
+        head = found.get("head", none)[0]
+        word, many = next((found[name] for name in ("word", "query", "feature", "b") if name in found), none)
+        corner[ids] = found.get("sentence", none)[0] % 3
+        pairs = head * many + word
+        for pair in np.unique(pairs):
+            colour = cell_colour(int(pair // many), int(pair % many), many)
+            chosen[ids[pairs == pair]] = palette.setdefault((colour, ink(colour)), len(palette))
     return chosen, corner.tolist() if total <= 20 * EACH_CELL else []
 
 

@@ -62,10 +62,10 @@ export function tapeOf(memory, columns, width, height) {
   });
 }
 
-/** How many tape cells stand in a row: a multiple of ten where that fits. */
+/** How many tape cells stand in a row: a round number, so that addresses are easily read. */
 export function columnsFor(available, width) {
   const most = Math.max(1, Math.floor(available / width));
-  return most >= 40 ? Math.floor(most / 40) * 40 : most >= 10 ? Math.floor(most / 10) * 10 : most;
+  return [40, 20, 10, 5].find(few => few <= most) || most;
 }
 
 /** The nearest cell in direction (dx, dy): straight ahead counts more than to the side. */
@@ -234,7 +234,8 @@ class Painted {
 class Lane {
   constructor(parent, lane, words, pictures, actions) {
     Object.assign(this, { lane, words, pictures, actions });
-    this.root = make("section", "mha-lane", parent);
+    this.root = make("div", "mha-lane", parent);
+    this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", lane.title);
     const head = make("div", "mha-head", this.root);
     this.says = make("div", "mha-says", head);
@@ -256,11 +257,12 @@ class Lane {
       return svg;
     });
     const longest = Math.max(2, ...lane.values.map(text => text.length));
-    this.tapeCell = this.painted ? [4, 8] : [6 + 7 * longest, 22];
+    this.tapeCell = this.painted ? [4, 8] : [4 + 7 * longest, 22];
     this.cells = this.painted ? new Painted(this.plane, pictures.cell) : new Elements(this.plane);
     this.tapeCells = this.painted ? new Painted(this.tape, this.tapeCell) : new Elements(this.tape);
     this.tape.style.setProperty("--mha-tape", `${this.tapeCell[0]}px`);
     this.labels = make("div", "mha-labels", this.plane);
+    this.ticks = make("div", "mha-labels", this.tape);
     this.stage.addEventListener("keydown", event => this.key(event));
     for (const [box, cells] of [[this.stage, this.cells], [this.tape, this.tapeCells]]) {
       box.addEventListener("click", event => {
@@ -276,16 +278,21 @@ class Lane {
   fit(available) {
     const size = variant => ["0", "1"].map(side => Math.max(
       ...this.lane.frames.map(frame => frame.pictures[variant].size[side])));
-    const variant = size(0)[0] <= available ? 0 : 1;
+    const variant = size(0)[0] <= available - 4 ? 0 : 1;
     const [width, height] = size(variant);
-    const zoom = Math.max(this.painted ? 0.02 : 0.7, Math.min(1, available / width));
+    const zoom = Math.max(this.painted ? 0.02 : 0.92, Math.min(1, (available - 12) / width)); // 12 px at least
     const columns = columnsFor(available - 40, this.tapeCell[0]);
     const same = variant === this.variant && zoom === this.zoom && columns === this.columns;
     Object.assign(this, { variant, zoom, columns });
-    Object.assign(this.plane.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${zoom})` });
+    Object.assign(this.plane.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${zoom})`,
+                                      marginRight: `${(zoom - 1) * width}px` });
     this.stage.style.height = `${height * zoom + 8}px`;
     const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
     this.tape.style.height = `${rows * this.tapeCell[1] + 4}px`;
+    this.ticks.replaceChildren();
+    for (let row = 0; row < rows && !this.painted; row++) {
+      make("div", "mha-tick", this.ticks, row * columns).style.top = `${row * this.tapeCell[1]}px`;
+    }
     return !same;
   }
 
@@ -382,7 +389,9 @@ class Lane {
 
   line(which, [x, y], [u, v], tone) {
     const path = document.createElementNS(SVG, "path");
-    const bend = Math.min(16, Math.hypot(u - x, v - y) / 4);
+    const far = Math.hypot(u - x, v - y);
+    if (!which && far < 40) return; // too short to be seen between two cells
+    const bend = which && y === v ? 30 : Math.min(16, far / 4); // along the memory: above its numbers
     path.setAttribute("d", `M${x} ${y} Q${(x + u) / 2} ${(y + v) / 2 - bend} ${u} ${v}`);
     path.setAttribute("class", `mha-line mha-tone${tone}`);
     this.ways[which].append(path);
@@ -504,7 +513,7 @@ function render({ model, el }) {
   const stop = () => {
     clearInterval(timer);
     timer = null;
-    buttons.play.textContent = "▶";
+    buttons.play.textContent = words.play;
     buttons.play.setAttribute("aria-label", words.play);
     buttons.play.title = words.play;
   };
@@ -515,7 +524,7 @@ function render({ model, el }) {
   const play = () => {
     if (timer) return stop();
     go(model.get("step") >= last() ? 0 : model.get("step") + 1);
-    buttons.play.textContent = "❚❚";
+    buttons.play.textContent = words.pause;
     buttons.play.setAttribute("aria-label", words.pause);
     buttons.play.title = words.pause;
     timer = setInterval(() => {
@@ -523,18 +532,19 @@ function render({ model, el }) {
       go(model.get("step") + 1);
     }, TRAVEL + REST);
   };
-  button("first", "⏮", () => move(0));
+  button("first", "|◀", () => move(0));
   button("previous", "◀", () => move(model.get("step") - 1));
-  button("play", "▶", play);
+  button("play", words.play, play);
   button("next", "▶", () => move(model.get("step") + 1));
-  button("last", "⏭", () => move(last()));
+  button("last", "▶|", () => move(last()));
   const range = make("input", "mha-range", bar);
   Object.assign(range, { type: "range", min: 0, step: 1 });
   range.setAttribute("aria-label", words.step);
   range.addEventListener("input", () => move(Number(range.value)));
   const count = make("span", "mha-count", bar);
-  const box = make("div", "mha-lanes", root);
   const verdict = make("p", "mha-verdict", root);
+  verdict.setAttribute("aria-live", "polite");
+  const box = make("div", "mha-lanes", root);
   const told = make("div", "mha-told", root);
   told.setAttribute("aria-live", "polite");
 
@@ -577,6 +587,7 @@ function render({ model, el }) {
 
   function fit() {
     const room = root.clientWidth - 24;
+    root.classList.toggle("mha-slim", room < 560);
     const apart = lanes.length > 1 && room >= 800;
     root.classList.toggle("mha-apart", apart);
     const width = apart ? (room - 24) / 2 : room;
