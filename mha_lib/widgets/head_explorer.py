@@ -10,11 +10,12 @@ import traitlets
 from torch import Tensor
 
 from ..errors import value_error
-from ..heat_map import PALETTE, weight_colour
+from ..heat_map import PALETTE
 from ..style import head_colour, head_letter, ink
 from ..text import heads as text
 from ..weight_maps import WeightMaps, Words, read_maps
 from .base import BrowserPicture
+from .tables import weight_table
 
 MOST_WEIGHTS, MOST_WORDS = 1_000_000, 512
 TABLE_CELLS = 600  # what the static tables may hold
@@ -136,19 +137,8 @@ class HeadExplorer(BrowserPicture):
 
 
 def _table(maps: WeightMaps, i: int) -> str:
-    """Return one head's map as an HTML table: rows are queries, columns are keys."""
-    rows = ["".join(f'<th scope="col">{html.escape(key)}</th>' for key in ("", *maps.keys))]
-    values, keep = maps.weights[0, i].tolist(), maps.keep[0, i].tolist()
-    for query, row, may in zip(maps.queries, values, keep, strict=True):
-        cells = []
-        for weight, seen in zip(row, may, strict=True):
-            shown = f"{weight:.2f}" if weight == weight else text.EXPLORER["nan"]
-            paper = weight_colour(weight) if weight == weight else "#ffe9a8"
-            look = f"background:{paper};color:{ink(paper)}" if seen else "background:#d9d9d9;color:#000"
-            cells.append(f'<td style="{look}">{shown if seen else text.EXPLORER["none"]}</td>')
-        rows.append(f'<th scope="row">{html.escape(query)}</th>' + "".join(cells))
     caption = text.FALLBACK_CAPTION.format(letter=head_letter(maps.heads[i]))
-    return f"<table><caption>{caption}</caption>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+    return weight_table(caption, maps.weights[0, i], maps.keep[0, i], maps.queries, maps.keys)
 
 
 def _largest(maps: WeightMaps, i: int) -> str:

@@ -1,0 +1,105 @@
+"""ScalePlayground: choose a width d, and see what ÷√d keeps from going wrong."""
+
+import html
+import math
+from functools import lru_cache
+
+import ipywidgets
+
+from ..errors import value_error
+from ..scaling import WIDTHS, Scaling, measure_scaling
+from ..style import Drawing, head_colour
+from ..text import console as text
+from .picture_console import PictureConsole, image
+
+KEYS = 10
+_COLUMNS = [
+    text.PLAY_COLUMN.format(name=name, scaling=scaling)
+    for name in text.PLAY_TITLES
+    for scaling in (text.PLAY_WITHOUT, text.PLAY_WITH)
+]
+MEASURES = ("variance", "largest", "entropy", "gradient")
+
+
+@lru_cache
+def _measured(d: int, scaled: bool) -> Scaling:
+    return measure_scaling(d, None if scaled else 1.0, keys=KEYS)
+
+
+def draw_scaling(d: int, alt: str) -> Drawing:
+    """Draw the four measures over all widths, with and without ÷√d; d is marked."""
+    figure = Drawing((9.2, 2.75), alt=alt, layout="constrained")
+    axes = figure.subplots(1, len(MEASURES))
+    for ax, name, title in zip(axes, MEASURES, text.PLAY_TITLES, strict=True):
+        for scaled, mark, label in ((False, "o--", text.PLAY_WITHOUT), (True, "s-", text.PLAY_WITH)):
+            measured = [_measured(width, scaled) for width in WIDTHS]
+            colour = head_colour(0 if scaled else 1)
+            pen = {"color": colour, "markersize": 4, "label": label}
+            ax.plot(WIDTHS, [getattr(m, name) for m in measured], mark, **pen)
+            if name == "variance":
+                pen = {"color": "#888888", "linewidth": 6, "alpha": 0.35, "zorder": 0}
+                said = text.PLAY_THEORY if scaled else None
+                ax.plot(WIDTHS, [m.expected for m in measured], label=said, **pen)
+            here = getattr(_measured(d, scaled), name)
+            ax.plot([d], [here], mark[0], color=colour, markersize=10)
+        ax.axvline(d, color="black", linewidth=1)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks([1, 32, 1024], ["1", "32", "1024"])
+        ax.set_title(title, size=11)
+        ax.tick_params(labelsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+        if name == "variance":
+            ax.set_yscale("log", base=2)
+            ax.set_yticks([1, 32, 1024], ["1", "32", "1024"])
+        elif name == "entropy":
+            ax.axhline(math.log(KEYS), color="#666666", linestyle=":")
+            ax.text(1024, math.log(KEYS) - 0.06, text.PLAY_EVEN, ha="right", va="top", size=10)
+        if name != "variance":
+            ax.set_ylim(0, None)
+    figure.supxlabel(text.WIDTH, size=10.5)
+    names = axes[0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside upper center", ncols=3, frameon=False, fontsize=10)
+    return figure
+
+
+class ScalePlayground(PictureConsole):
+    """Choose the width d: variance, largest weight, entropy and gradient, with and without ÷√d.
+
+    Queries and keys are drawn from N(0, 1) with a seed of their own; the numbers are those
+    of `mha_lib.scaling.measure_scaling`. The width is `controls["d"].value`.
+
+    Args:
+        d: a power of two from 1 to 1024.
+
+    Raises:
+        ValueError: another width.
+    """
+
+    def __init__(self, d: int = 64):
+        if d not in WIDTHS:
+            raise value_error("d", f"one of {list(WIDTHS)}", d)
+        width = ipywidgets.Dropdown(options=WIDTHS, value=d, description=text.WIDTH)
+        super().__init__({"d": width}, height=290)
+
+    def __repr__(self) -> str:
+        return text.PLAY_REPR.format(report=self.report)
+
+    def _draw(self) -> tuple[str, list[tuple[str, str]]]:
+        d = self.controls["d"].value
+        raw, scaled = _measured(d, False), _measured(d, True)
+        said = text.PLAY_REPORT.format(
+            d=d, keys=KEYS, raw=raw.variance, scaled=scaled.variance, largest_raw=raw.largest,
+            largest_scaled=scaled.largest,
+        )  # fmt: skip
+        return image(draw_scaling(d, said)), [("•", said)]
+
+    def fallback(self) -> str:
+        """Return the measured numbers as an HTML table, rounded to one decimal."""
+        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in ("d", *_COLUMNS))
+        rows = []
+        for d in WIDTHS:
+            pair = (_measured(d, False), _measured(d, True))
+            cells = [f"<td>{getattr(m, name):.1f}</td>" for name in MEASURES for m in pair]
+            rows.append(f'<th scope="row">{d}</th>' + "".join(cells))
+        body = "".join(f"<tr>{row}</tr>" for row in (head, *rows))
+        return f"<div><table>{body}</table><p><em>{text.HINT}</em></p></div>"
