@@ -72,7 +72,7 @@ def _changes(found: dict[Factor, np.ndarray], shape: Sequence[int]) -> dict[Fact
     along: dict[Factor, dict[int, int]] = {factor: {} for factor in found}
     places = np.stack(list(found.values())) if found else np.zeros((0, *shape))
     for axis, size in enumerate(shape):
-        if size > 1:
+        if size > 1 and places.size:
             lines = np.moveaxis(places, axis + 1, 1).reshape(len(places), size, -1)
             old, new = lines[:, :-1], lines[:, 1:]
             changed = ((old != new) & (old >= 0) & (new >= 0)).any(-1)
