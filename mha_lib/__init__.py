@@ -3,7 +3,9 @@
 `import mha_lib as mha` brings the core and torch; pictures and widgets load when used.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 
 from .errors import InputTypeError, InputValueError, MhaError
 from .example import Example, example
@@ -22,12 +24,15 @@ _LAZY = {
     "diagnose": "diagnose",
     "check": "exercises",
     "check_setup": "setup_check",
+    "measure_scaling": "scaling",
     "predict": "questions",
     "reveal": "questions",
     "quiz": "questions",
     "who_can_see_whom": "visibility",
+    "plot_visibility": "visibility",
+    "bugs": "bugs",
 }
-_MODULES = ("bugs", "documents", "ladder", "widgets")
+_MODULES = ("documents", "ladder", "widgets")
 
 __all__ = [
     "AdditiveAttention",
@@ -62,3 +67,15 @@ def __getattr__(name: str):
         raise AttributeError(f"module 'mha_lib' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """Keeps `mha.watch` the function, also after something has imported the module mha_lib.watch."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _LAZY and isinstance(value, ModuleType):
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
