@@ -1,0 +1,161 @@
+"""What the drawn cells of a recording look like: numbers, colours, titles, wrong places.
+
+Shared by the browser widget and plot_moves.
+"""
+
+import re
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .errors import type_error, value_error
+from .moves_axes import coordinates
+from .moves_layout import index_words
+from .style import cell_colour, head_letter, ink
+from .text import moves as words
+from .watch import Recording, Step
+
+EACH_CELL = 500  # up to here a cell is drawn with its number; beyond, only in its colour
+MOST_CELLS = 100_000
+SHADES = ("word", "query", "feature", "b", "a")  # the axis that a cell's lightness tells, if there is one
+
+
+def check_size(recording: Recording) -> int:
+    """Return the number of cells of the largest frame; raise if no picture can hold them."""
+    if not isinstance(recording, Recording):
+        raise type_error("recording", "what watch(fn, X) gives back", type(recording).__name__)
+    largest = max(sum(step.ids.numel() for step in frame) for frame in recording.frames)
+    most = max([largest, *(step.memory.numel() for step in recording.steps)])
+    if most > MOST_CELLS:
+        raise value_error("recording", words.TOO_MANY[0], words.TOO_MANY[1].format(most), words.TOO_MANY[2])
+    return largest
+
+
+def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
+    """Return which cells of `beside`'s result are in a wrong place, and the sentence about it."""
+    good, other = right.frames[-1][0], beside.frames[-1][0]
+    if good.shape != other.shape:
+        shapes = words.COMPARE["shape"].format(right=good.shape, beside=other.shape)
+        return torch.zeros(other.shape, dtype=torch.bool), shapes
+    wrong = good.addresses != other.addresses
+    if not wrong.any():
+        return wrong, words.COMPARE["same"]
+    sentence = words.COMPARE["wrong"].format(wrong=int(wrong.sum()), total=wrong.numel())
+    return wrong, f"{sentence} {_mixed(good, other, wrong)}".strip()
+
+
+def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
+    """Say of the first place whose contents differ in kind what it should hold and what it does."""
+    here, there = (coordinates(step.ids.numpy(), step.origins) for step in (good, other))
+    if not here or set(here) != set(there):
+        return ""
+    named = [factor for factor in here if factor[0] != "feature"] or list(here)
+    for depth in range(1, good.ids.ndim + 1):
+        somewhere = wrong.flatten(depth).any(-1) if depth < wrong.ndim else wrong
+        for at in map(tuple, somewhere.nonzero().tolist()):
+            sets = [{f: sorted(set(c[f][at].flatten().tolist())) for f in named} for c in (here, there)]
+            if sets[0] != sets[1]:
+                place = " · ".join(w for a, i in zip(good.axes, at, strict=False) for w, _ in index_words(a, i))
+                place = place[:1].upper() + place[1:]
+                return words.COMPARE["mixed"].format(place=place, right=_things(sets[0], sets[1]),
+                                                     found=_things(sets[1], sets[0]))
+    return ""
+
+
+def _things(held: dict, other: dict) -> str:
+    parts = []
+    for (name, _), values in sorted(held.items(), key=lambda item: item[0][0] != "head"):
+        if values != other[(name, _)] or name == "head":
+            shown = [head_letter(v) if name == "head" else str(v + 1) for v in values if v >= 0]
+            many = "s" if len(shown) > 1 else ""
+            listed = ", ".join(shown[:-1]) + words.AND + shown[-1] if len(shown) > 1 else "".join(shown)
+            parts.append(f"{name}{many} {listed}")
+    return words.OF.join(parts)
+
+
+def frame_memory(frame: list[Step]) -> tuple[np.ndarray, list[int]]:
+    """Return the frame's memory, end to end if there are several, and where each step's begins."""
+    kept: list[Tensor] = []
+    starts = []
+    for step in frame:
+        same = next((i for i, memory in enumerate(kept) if memory.equal(step.memory)), len(kept))
+        if same == len(kept):
+            kept.append(step.memory)
+        starts.append(sum(len(memory) for memory in kept[:same]))
+    return torch.cat(kept).numpy(), starts
+
+
+def frame_operation(frame: list[Step]) -> str:
+    """Return the frame's operation as written, once for all its tensors."""
+    if len(frame) == 1 or frame[0].kind == "input":
+        return ", ".join(step.operation for step in frame)
+    return re.sub(r"\[0\]$", "", frame[0].operation)
+
+
+def frame_title(frame: list[Step], step: Step) -> str:
+    """Return a tensor's title where one frame shows several: its name, or its number."""
+    if len(frame) == 1:
+        return ""
+    return step.operation if step.kind == "input" else f"[{frame.index(step)}]"
+
+
+def tape_words(frame: list[Step]) -> str:
+    """Say what the step did to the memory."""
+    step = frame[0]
+    if step.kind == "input":
+        return ""
+    if step.shares_memory and step.kind == "move":
+        return words.LABELS["tape_same"]
+    return words.LABELS["tape_moved" if step.kind == "move" else "tape_new"]
+
+
+def colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.ndarray, list[int]]:
+    """Return each cell's number in the palette, and the corner shape that tells its sentence."""
+    total = sum(len(origin.places) for origin in lane.origins)
+    chosen, corner = np.zeros((2, total), dtype=np.int64)
+    for origin in lane.origins:
+        ids = np.arange(origin.start, origin.start + len(origin.places))
+        found = {name: (place, size) for (name, size), place in coordinates(ids, [origin]).items()}
+        none = (np.zeros_like(ids), 1)
+        head = found.get("head", none)[0]
+        word, many = next((found[name] for name in SHADES if name in found), none)
+        corner[ids] = found.get("sentence", none)[0] % 3
+        pairs = head * many + word
+        for pair in np.unique(pairs):
+            colour = cell_colour(int(pair // many), int(pair % many), many)
+            chosen[ids[pairs == pair]] = palette.setdefault((colour, ink(colour)), len(palette))
+    return chosen, corner.tolist() if total <= 20 * EACH_CELL else []
+
+
+def values(lane: Recording) -> list[str]:
+    """Return each cell's number as text of at most four characters."""
+    total = sum(len(o.places) for o in lane.origins)
+    if total > 20 * EACH_CELL:
+        return []
+    found = torch.zeros(total, dtype=torch.float64)
+    for step in reversed(lane.steps):
+        inside = step.ids >= 0
+        found[step.ids[inside]] = step.values[inside].to(torch.float64)
+    return [short(value) for value in found.tolist()]
+
+
+def short(value: float) -> str:
+    """Write a number in at most four characters: 37, 1.25, -.25, 1e-5."""
+    value = float(value)
+    if value != value or abs(value) == float("inf"):
+        return {"nan": "nan", "inf": "∞", "-inf": "-∞"}[str(value)]
+    if value == int(value) and abs(value) < 10_000 - 9000 * (value < 0):
+        return str(int(value))
+    for digits in (2, 1, 0):
+        shown = f"{value:.{digits}f}"
+        shown = shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
+        if len(shown) <= 4:
+            return shown.rstrip(".")
+    return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+
+
+def _path(recording: Recording) -> str:
+    return " → ".join(f"{frame_operation(frame)} {', '.join(str(s.shape) for s in frame)}" for frame in recording.frames)
+
+
