@@ -1,0 +1,100 @@
+"""Each lesson keeps its promises: exercises with solutions, predictions with reveals, links that lead somewhere."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mha_lib import questions
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+CHECK = re.compile(r'mha\.check\("([^"]+)"')
+
+
+def cells(path, kind):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def plain_output(cell):
+    return "".join(
+        "".join(output.get("data", {}).get("text/plain", output.get("text", ""))) for output in cell["outputs"]
+    )
+
+
+def checks(path):
+    """Return {exercise: what the saved check says}."""
+    return {
+        name: plain_output(cell) for cell in cells(path, "code") for name in CHECK.findall(source(cell))
+    }
+
+
+def solutions(lesson):
+    return NOTEBOOKS / "solutions" / f"{lesson.stem}_solutions.ipynb"
+
+
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+
+
+@each_lesson
+def test_exercises_are_untouched_and_solved_in_the_solutions(lesson):
+    stated = checks(lesson)
+    if not stated:
+        assert lesson.stem.startswith("00")
+        return
+    assert 2 <= len(stated) <= 4
+    for name, said in stated.items():
+        assert said.startswith(f"○ {name}"), f"{name} is not an untouched stub: {said}"
+    solved = checks(solutions(lesson))
+    assert solved.keys() == stated.keys()
+    for name, said in solved.items():
+        assert said.startswith(f"✓ {name}"), f"the solution of {name} does not pass: {said}"
+
+
+@each_lesson
+def test_each_prediction_comes_before_its_reveal(lesson):
+    text = "\n".join(source(cell) for cell in cells(lesson, "code"))
+    predicted = re.findall(r'mha\.predict\("([^"]+)"\)', text)
+    revealed = re.findall(r'mha\.reveal\("([^"]+)"\)', text)
+    assert predicted, "a lesson asks before it tells"
+    assert sorted(predicted) == sorted(revealed) and len(set(predicted)) == len(predicted)
+    for name in predicted:
+        assert text.index(f'predict("{name}")') < text.index(f'reveal("{name}")')
+    topics = {name.partition(".")[0] for name in predicted}
+    assert set(predicted) == {name for topic in topics for name in questions.load(topic)}
+
+
+@each_lesson
+def test_opening_summary_and_next_step(lesson):
+    first = source(cells(lesson, "markdown")[0])
+    for word in ("You will do:", "You will learn:", "You need:", "Minutes:"):
+        assert f"**{word}**" in first, f"the opening lacks “{word}”"
+    text = "\n".join(source(cell) for cell in cells(lesson, "markdown"))
+    assert "## Where to go next" in text
+    summary = text.partition("## In five lines")[2]
+    assert len(re.findall(r"(?m)^\d\. ", summary)) == 5
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_links_between_notebooks_lead_somewhere(path):
+    if "mine" in path.parts:
+        return
+    for cell in cells(path, "markdown"):
+        for target in re.findall(r"\]\(([^)#]+\.ipynb)", source(cell)):
+            assert (path.parent / target).is_file(), f"{path.name} links to {target}"
+
+
+@each_lesson
+def test_notes_say_whom_they_are_for(lesson):
+    notes = [
+        source(cell)
+        for cell in cells(lesson, "markdown")
+        if cell["metadata"].get("slideshow", {}).get("slide_type") == "notes"
+    ]
+    assert notes and all(note.startswith("> **For teachers.** ") for note in notes)
