@@ -93,8 +93,8 @@ $(VENV)/installed: requirements.lock
 	@found=; for python in $(PYTHON); do \
 	   "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { found=$$python; break; }; \
 	 done; \
-	 [ -n "$$found" ] || { echo "Python 3.11 or newer is needed, and '$(firstword $(PYTHON))' is" \
-	   "$$($(firstword $(PYTHON)) --version 2>&1 | tail -n 1 || true)." \
+	 version=$$($(firstword $(PYTHON)) --version 2>/dev/null); \
+	 [ -n "$$found" ] || { echo "Python 3.11 or newer is needed, and '$(firstword $(PYTHON))' is $${version:-not there}." \
 	   "Install a newer one from python.org, or name yours: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }; \
 	 echo "Setting up $(VENV) with $$("$$found" --version); this happens once and takes some minutes ..."; \
 	 said=$$("$$found" -m venv --clear $(VENV) 2>&1) || { echo "Could not make $(VENV)." \

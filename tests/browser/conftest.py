@@ -68,14 +68,16 @@ def lacking(what: str):
 
 
 @pytest.fixture(scope="session")
-def chromium():
+def chromium(request):
     """The browser, started once."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         lacking("Chromium: install the package chromium or Google Chrome")
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=path, args=list(FLAGS), headless=not request.config.getoption("--headed", False)
+        )
         yield browser
         browser.close()
 

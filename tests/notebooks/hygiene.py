@@ -72,7 +72,7 @@ def _of_markdown(source: str, folder: Path | None):
             yield f"a picture has no alt text: {address}"
         if REMOTE.match(address):
             yield f"fetches {address} from the network"
-    for words, address in MD_LINK.findall(prose):
+    for words, _ in MD_LINK.findall(prose):
         if words.strip().lower() in SAYS_NOTHING:
             yield f"the link “{words}” does not say where it goes"
     if folder:
@@ -91,7 +91,8 @@ def _of_output(output):
     data = output.get("data", {})
     if LIVE_MODEL in data:
         yield "refers to a live widget, which is gone when the notebook is opened again"
-    if any(mime.startswith("image/") for mime in data) and NOT_A_TEXT.search(_joined(data.get("text/plain", ""))):
+    pictured = any(mime.startswith("image/") for mime in data)
+    if pictured and NOT_A_TEXT.search(_joined(data.get("text/plain", ""))):
         yield "a picture has no alt text in its text/plain"
     for mime, text in _texts(output):
         if ADDRESS.search(text):

@@ -32,7 +32,7 @@ def good():
     book = new_notebook(
         cells=[
             new_markdown_cell("# A title\n\n```python\n# not a heading\n```"),
-            new_markdown_cell("## A part\n\n![a head's map](images/map.png), [the next notebook](next.ipynb)"),
+            new_markdown_cell("## A part\n\n![a head's map](images/map.png) [the next notebook](next.ipynb)"),
             code("2 + 2", shown("4"), count=1),
             code("print(3)", new_output("stream", text="3\n"), count=2),
             code("picture", shown("[picture] two heads", **{"image/png": "aGk="}), count=3),

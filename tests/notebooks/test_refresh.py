@@ -33,7 +33,8 @@ def book(tmp_path_factory):
         new_code_cell("for i in range(3):\n    print(i, flush=True)\n", metadata={"scrolled": True}),
         new_code_cell("import os\nos.environ['OMP_NUM_THREADS']"),
     ]
-    before = new_notebook(cells=cells, metadata={"widgets": {}, "language_info": {"name": "python", "version": "2"}})
+    metadata = {"widgets": {}, "language_info": {"name": "python", "version": "2"}}
+    before = new_notebook(cells=cells, metadata=metadata)
     nbformat.write(before, path)
     os.environ["OMP_NUM_THREADS"] = "1"
     assert refresh.refresh(path) == ""
@@ -112,7 +113,8 @@ def test_the_command_says_which_failed_and_goes_on(tmp_path, capsys):
 
 
 def test_the_collection_is_found_without_a_learners_own(tmp_path):
-    for name in ("01_a.ipynb", "solutions/01_a_solutions.ipynb", "mine/01_a.ipynb", ".ipynb_checkpoints/x.ipynb"):
+    names = ("01_a.ipynb", "solutions/01_a_solutions.ipynb", "mine/01_a.ipynb", ".ipynb_checkpoints/x.ipynb")
+    for name in names:
         file = tmp_path / "notebooks" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
