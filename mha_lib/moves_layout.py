@@ -71,6 +71,8 @@ def picture(tensors: Sequence[tuple[str, tuple[int, ...], tuple[Axis, ...]]], wi
             labels: bool = True) -> Picture:
     """Lay out one frame: each tensor as (its title, shape, axes), side by side while they fit."""
     drawn: Picture = {"size": (0, 0), "pieces": [], "blocks": [], "rows": []}
+    if not labels:  # many cells, to be shown smaller: a sheet about twice as wide as high
+        width = max(width, (2 * CELL[0] * CELL[1] * sum(prod(shape) for _, shape, _ in tensors)) ** 0.5)
     x = y = high = 0.0
     for title, shape, axes in tensors:
         placed, inner, size, rows = _arrange(shape, axes, width)

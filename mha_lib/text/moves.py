@@ -47,7 +47,7 @@ LABELS = {
     "axis": "axis", "shape": "shape", "stride": "stride",
     "count": "step {step} of {last}",
     "contiguous": "contiguous", "not_contiguous": "not contiguous",
-    "tape": "memory, in address order",
+    "tape": "memory, in address order", "memory": "memory",
     "tape_same": "nothing moved here",
     "tape_moved": "the numbers were copied into this order",
     "tape_new": "new numbers",
