@@ -138,7 +138,7 @@ class FaultyAttention(nn.Module):
             weights = scores.masked_fill(~keep, -math.inf if fill is None else fill).softmax(axis)
         else:
             weights = masked_softmax(scores, keep)
-            empty = {"even": 1 / keep.shape[-1], "nan": math.nan}.get(faults.get("empty"), 0.0)
+            empty = {"even": 1 / scores.shape[-1], "nan": math.nan}.get(faults.get("empty"), 0.0)
             weights = weights.masked_fill(~keep.any(-1, keepdim=True), empty)
         on_weights = faults.get("dropout") in (None, "always")
         always = faults.get("dropout") == "always"

@@ -1,0 +1,167 @@
+"""A learner's layer, whatever its form: where its maps are, and how to call it."""
+
+import inspect
+import itertools
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from .convert import NAMES, from_torch, maps_of
+from .errors import type_error, value_error
+from .masks import length_mask
+from .text import diagnose as text
+
+# Names under which a module may keep its maps (query, key, value, output) and its heads.
+MAP_NAMES = (
+    *NAMES.values(),
+    ("q_proj", "k_proj", "v_proj", "out_proj"),
+    ("W_query", "W_key", "W_value", "out_proj"),
+    ("query", "key", "value", "proj"),
+)
+HEAD_NAMES = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads", "h")
+OPTIONS = ("len", "mask", "keep", "weights", "causal", "dropout", "pad")  # no inputs of words
+
+
+def find_maps(source: object, num_heads: int) -> tuple[nn.Linear | None, ...]:
+    """Return the query, key, value and output map; None for an output map that there is not.
+
+    Args:
+        source: a module that has them under the documents' names or is, or holds, an
+            nn.MultiheadAttention; or four nn.Linear or tensors (out, in) in the order q, k, v, o.
+        num_heads: h; maps that are too small by this factor are filled up with zeros.
+    """
+    found = source if isinstance(source, (tuple, list)) else None
+    for module in source.modules() if isinstance(source, nn.Module) else ():
+        if found is None and isinstance(module, nn.MultiheadAttention):
+            found = maps_of(from_torch(module))
+        for names in MAP_NAMES:
+            maps = [getattr(module, name, None) if name else None for name in names]
+            if found is None and all(isinstance(linear, nn.Linear) for linear in maps[:3]):
+                found = maps
+    if found is None or len(found) != 4:
+        mend = "Say where they are: weights=(W_q, W_k, W_v, W_o), or a module that has them."
+        raise value_error("weights", "the four maps of the layer", type(source).__name__, mend)
+    W_q, W_k, W_v, W_o = (_as_linear(linear) for linear in found)
+    # A layer that splits before it projects, or sums its heads, has maps h times too small.
+    if W_o is not None and W_q.out_features * num_heads == W_o.in_features:
+        W_q, W_k, W_v = (_grown(w, num_heads, num_heads) for w in (W_q, W_k, W_v))
+    elif W_o is not None and W_o.in_features * num_heads == W_q.out_features:
+        W_o = _grown(W_o, 1, num_heads)
+    sizes = {w.out_features for w in (W_q, W_k, W_v)} | ({W_o.in_features} if W_o else set())
+    if len(sizes) > 1 or W_q.out_features % num_heads:
+        raise value_error("weights", f"maps to one width that h = {num_heads} divides", sorted(sizes))
+    return W_q, W_k, W_v, W_o
+
+
+def _as_linear(given: object) -> nn.Linear | None:
+    if given is None or isinstance(given, nn.Linear):
+        return given
+    if not isinstance(given, Tensor) or given.dim() != 2:
+        raise type_error("weights", "nn.Linear or tensors (out, in)", type(given).__name__)
+    linear = nn.Linear(given.shape[1], given.shape[0], bias=False, device="meta")
+    linear.weight = nn.Parameter(given.detach())
+    return linear
+
+
+def _grown(linear: nn.Linear, rows: int, columns: int) -> nn.Linear:
+    """Put the map into the corner of one that is `rows` and `columns` times as large."""
+    weight, bias = linear.weight.detach(), linear.bias
+    n, m = weight.shape
+    grown = _as_linear(weight.new_zeros(n * rows, m * columns))
+    with torch.no_grad():
+        grown.weight[:n, :m] = weight
+        if bias is not None:
+            grown.bias = nn.Parameter(torch.cat([bias, bias.new_zeros(n * rows - n)]))
+    return grown
+
+
+def find_heads(*sources: object) -> int:
+    """Return h, from an attribute of a module with a usual name."""
+    modules = itertools.chain(*(s.modules() for s in sources if isinstance(s, nn.Module)))
+    for module, name in itertools.product(modules, HEAD_NAMES):
+        if isinstance(getattr(module, name, None), int):
+            return getattr(module, name)
+    raise value_error("num_heads", "to find it at the layer", None, "Say it: diagnose(…, num_heads=2).")
+
+
+def find_dropout(layer: object) -> float:
+    """Return the first dropout probability above 0 that a module has, or 0."""
+    for module in layer.modules() if isinstance(layer, nn.Module) else ():
+        for name in ("p",) if isinstance(module, nn.Dropout) else ("dropout", "dropout_p"):
+            if isinstance(getattr(module, name, None), float) and getattr(module, name):
+                return getattr(module, name)
+    return 0.0
+
+
+class Caller:
+    """Calls a layer with queries, keys, values, and lengths or a mask if it takes them.
+
+    Attributes:
+        takes_one: whether the layer has one input, for self-attention only.
+        lengths: whether it can be told the lengths.
+        mask: whether it takes an attn_mask.
+        note: what to know about the call, or "".
+    """
+
+    def __init__(self, layer: Callable, call: Callable | None = None):
+        self.layer, self.call, self.note = layer, call, ""
+        self.torch = isinstance(layer, nn.MultiheadAttention)
+        self.names, self.takes_one = {}, False
+        if self.torch:
+            self.note = "" if layer.batch_first else text.NOTE_BATCH
+            self.names = {"pad": "key_padding_mask", "mask": "attn_mask"}
+        elif call is not None:
+            self.names = {"len": "valid_lens"}
+        else:
+            self._read_signature()
+        self.lengths, self.mask = bool(self.names), "mask" in self.names
+
+    def _read_signature(self) -> None:
+        layer = self.layer.forward if isinstance(self.layer, nn.Module) else self.layer
+        try:
+            parameters = list(inspect.signature(layer).parameters.values())
+        except ValueError:  # a builtin says nothing
+            parameters = []
+        named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        inputs = list(itertools.takewhile(lambda p: not any(o in p.name.lower() for o in OPTIONS), named))
+        self.takes_one = bool(named) and len(inputs) < 3
+        self.optional = {p.name for p in named if p.default is not p.empty}
+        rest = named[1:] if self.takes_one else named[3:]
+        self.positional = {p.name for p in rest if p.kind == p.POSITIONAL_ONLY}
+        for p in rest:
+            kinds = [kind for kind in ("pad", "len", "mask", "keep") if kind in p.name.lower()]
+            kind = {"keep": "mask"}.get(kinds[0], kinds[0]) if kinds else None
+            if kind and kind not in self.names:
+                self.names[kind] = p.name
+        unnamed = [p for p in rest if p.default is p.empty and p.name not in self.names.values()]
+        if not self.names and unnamed:
+            self.names["len"] = unnamed[0].name
+
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, attn_mask=None):
+        """Return the layer's output, without its weights."""
+        if self.call is not None:
+            output = self.call(self.layer, queries, keys, values, valid_lens)
+        else:
+            inputs = (queries,) if self.takes_one else (queries, keys, values)
+            output = self._run(inputs, keys.shape[1], valid_lens, attn_mask)
+        output = output[0] if isinstance(output, tuple) else output
+        return output.transpose(0, 1) if self.note and isinstance(output, Tensor) else output
+
+    def _run(self, inputs: tuple[Tensor, ...], Lk: int, valid_lens, attn_mask):
+        given, keep = {}, None if valid_lens is None else length_mask(valid_lens, Lk)
+        if "len" in self.names:
+            given["len"] = valid_lens
+        elif "pad" in self.names:
+            given["pad"] = None if keep is None else ~keep[:, 0]
+        elif keep is not None:
+            attn_mask = keep.expand(-1, inputs[0].shape[1], -1)
+        if "mask" in self.names:
+            given["mask"] = ~attn_mask if self.torch and attn_mask is not None else attn_mask
+        named = {self.names[kind]: value for kind, value in given.items()}
+        if self.torch:
+            inputs = tuple(X.transpose(0, 1) for X in inputs) if self.note else inputs
+            return self.layer(*inputs, **named, need_weights=False)
+        in_order = [named.pop(name) for name in list(named) if name in self.positional]
+        named = {k: v for k, v in named.items() if v is not None or k not in self.optional}
+        return self.layer(*inputs, *in_order, **named)
