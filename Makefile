@@ -99,7 +99,7 @@ $(VENV)/installed: requirements.lock
 	 echo "Setting up $(VENV) with $$("$$found" --version); this happens once and takes some minutes ..."; \
 	 said=$$("$$found" -m venv --clear $(VENV) 2>&1) || { echo "Could not make $(VENV)." \
 	   "On Debian and Ubuntu first: sudo apt install python3-venv. Python said: $$(echo $$said)" >&2; exit 1; }
-	@$(PY) -m pip install --disable-pip-version-check $(PIP_EXTRA) -r requirements.lock > $(VENV)/install.log 2>&1 \
+	@$(PY) -m pip install --disable-pip-version-check --no-compile $(PIP_EXTRA) -r requirements.lock > $(VENV)/install.log 2>&1 \
 	  || { echo "The install failed: $$(grep -i error $(VENV)/install.log | tail -n 1)" \
 	       "Check the network and the free disk space, then run make again; all of it is in $(VENV)/install.log" >&2; exit 1; }
 	@touch $@
