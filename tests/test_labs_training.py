@@ -103,3 +103,12 @@ def test_any_attention_layer_can_be_trained():
 def test_steps_below_one_are_refused():
     with pytest.raises(ValueError, match="steps: expected 1 or more, got 0"):
         train(training.copying(), steps=0)
+
+
+def test_gradient_noise_comes_from_chance_alone(monkeypatch):
+    task = training.repeating((1, 3))
+    model = train(task, 2, steps=1).model
+    assert 0.2 < training.gradient_noise(model, task) < 3
+    same = task.sample(32, torch.Generator().manual_seed(0))
+    monkeypatch.setattr(training.Task, "sample", lambda *_: same)
+    assert training.gradient_noise(model, task) < 1e-4

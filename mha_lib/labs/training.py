@@ -128,7 +128,7 @@ def train(
     build: Callable[[], nn.Module] | int = 2,
     *,
     seed: int = 0,
-    steps: int = 150,
+    steps: int = 120,
     num_hiddens: int = 32,
     batch: int = 32,
     lr: float = 0.01,
@@ -162,7 +162,8 @@ def train(
         layer = MultiHeadAttention(*sizes, build) if isinstance(build, int) else build()
         outputs = task.answer(torch.zeros(1, task.length, dtype=torch.long)).shape[-1]
         model = TinyModel(task, layer, num_hiddens, outputs, mlp)
-    optimiser = torch.optim.Adam(model.parameters(), lr, fused=True)
+    parameters = list(model.parameters())
+    optimiser = torch.optim.Adam(parameters, lr, fused=True)
     losses, gradients = [], []
     for _ in range(steps):
         tokens, targets = fixed if fixed else task.sample(batch, generator)
@@ -171,8 +172,8 @@ def train(
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-        grads = [p.grad for p in model.parameters() if p.grad is not None]
-        gradients.append(nn.utils.get_total_norm(grads).item())
+        slopes = [p.grad for p in parameters if p.grad is not None]
+        gradients.append(nn.utils.get_total_norm(slopes).item())
     tokens, targets = task.sample(256, torch.Generator().manual_seed(seed + 1_000_000))
     loss, accuracies = score(model, tokens, targets)
     return TrainResult(model, tuple(losses), tuple(gradients), loss, accuracies, tokens, targets)
@@ -185,6 +186,17 @@ def score(model: nn.Module, tokens: Tensor, targets: Tensor) -> tuple[float, tup
     loss = F.cross_entropy(logits.flatten(0, 2), targets.flatten()).item()
     right = (logits.argmax(-1) == targets) & asked
     return loss, tuple((right.sum((0, 1)) / asked.sum((0, 1))).tolist())
+
+
+def gradient_noise(model: TinyModel, task: Task, batches: int = 8, seed: int = 0) -> float:
+    """Return how far gradients of single batches are from their mean, in units of its length."""
+    generator, slopes = torch.Generator().manual_seed(seed), []
+    for _ in range(batches):
+        tokens, targets = task.sample(32, generator)
+        loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
+        slopes.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))]))
+    mean = torch.stack(slopes).mean(0)
+    return (torch.stack([(slope - mean).norm() for slope in slopes]).mean() / mean.norm()).item()
 
 
 def look_back(weights: Tensor, offset: int, first: int = 3) -> Tensor:

@@ -1,0 +1,38 @@
+"""Measurements of several runs, each run a dot, so that the spread is seen with the mean."""
+
+from collections.abc import Sequence
+
+from ..errors import value_error
+from ..style import Drawing, head_colour
+
+
+def plot_runs(groups: dict[str, Sequence[float]], measured: str) -> Drawing:
+    """Draw one row a group and one dot a run, with the lowest and the highest value in figures.
+
+    The text for those who cannot see it names the groups, not the values: they differ a
+    little from machine to machine, and nbval compares that text.
+
+    Raises:
+        ValueError: if there is no group, or a group without a run.
+
+    Example:
+        >>> plot_runs({"one head": [0.7, 0.5], "two heads": [0.0, 0.0]}, "loss")
+        [picture] loss, a dot for each run: one head, two heads.
+    """
+    if not groups or not all(len(values) for values in groups.values()):
+        raise value_error("groups", "one run or more in each group", groups)
+    height = 0.85 + 0.5 * len(groups)
+    figure = Drawing((8, height), alt=f"{measured}, a dot for each run: {', '.join(groups)}.")
+    ax = figure.add_axes((0.3, 0.6 / height, 0.5, 1 - 0.7 / height))
+    for row, values in enumerate(groups.values()):
+        spread = [row + 0.24 * (n / max(len(values) - 1, 1) - 0.5) for n in range(len(values))]
+        ax.plot(values, spread, "o", color=head_colour(row), markersize=8, alpha=0.8)
+        said = f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
+        ax.text(1.03, row, said, va="center", size=11, transform=ax.get_yaxis_transform())
+    ax.set_yticks(range(len(groups)), list(groups), size=11)
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, 0), high)
+    ax.set_xlabel(measured, size=11)
+    ax.grid(axis="x", alpha=0.3)
+    return figure
