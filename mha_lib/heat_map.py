@@ -70,7 +70,7 @@ def draw_map(ax, weights: np.ndarray, keep: np.ndarray, cell: float) -> None:
     if cell > 0.15:
         ax.vlines(np.arange(0.5, Lk - 1), -0.5, Lq - 0.5, color="white", linewidth=1.5)
         ax.hlines(np.arange(0.5, Lq - 1), -0.5, Lk - 0.5, color="white", linewidth=1.5)
-    if cell >= 0.37:
+    if cell >= 0.35:
         for y, x in np.argwhere(keep & ~np.isnan(weights)):
             paper, number = weight_colour(weights[y, x]), f"{weights[y, x]:.2f}"
             ax.text(x, y, number, ha="center", va="center", color=ink(paper), family=MONO,

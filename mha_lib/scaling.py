@@ -34,7 +34,7 @@ class Scaling:
 
 
 def measure_scaling(
-    d: int, scale: float | None = None, *, keys: int = 10, queries: int = 500, seed: int = 0
+    d: int, scale: float | None = None, *, keys: int = 10, queries: int | None = None, seed: int = 0
 ) -> Scaling:
     """Draw queries and keys from N(0, 1) and measure scores, weights and gradient.
 
@@ -44,6 +44,8 @@ def measure_scaling(
     Args:
         d: their width, 1 or more.
         scale: what q·k is multiplied by; None for 1/√d, 1.0 for nothing.
+        keys: how many keys each query has.
+        queries: how many queries to draw; None for some two million numbers, at most 20,000.
 
     Example:
         >>> without, scaled = measure_scaling(64, 1.0), measure_scaling(64)
@@ -52,7 +54,9 @@ def measure_scaling(
         >>> round(without.largest, 1), round(scaled.largest, 1)
         (0.9, 0.3)
     """
-    if d < 1 or keys < 2 or queries < 1:
+    if queries is None and d >= 1 and keys >= 1:
+        queries = max(1, min(20_000, 2_000_000 // (d * keys)))
+    if d < 1 or keys < 2 or not queries or queries < 1:
         raise value_error("d, keys, queries", "at least 1, 2 and 1", (d, keys, queries))
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(queries, 1, d, generator=generator)

@@ -7,7 +7,7 @@ FILL = "Fill"
 FILLS = {"zero": "exactly 0 (ours)", "-inf": "−inf", "-1e9": "−1e9", "-1e6": "−1e6"}
 DTYPE = "Dtype"
 SCALING = "Scale"
-SCALINGS = {"/sqrt(d)": "÷√d", "none": "none", "/d": "÷d", "*d": "×d (as document 000 prints it)"}
+SCALINGS = {"/sqrt(d)": "÷√d", "none": "none", "/d": "÷d", "*d": "×d (document 000)"}
 DROPOUT = "Dropout"
 DROPOUTS = {"eval": "0.5, eval", "train": "0.5, train"}
 
@@ -41,7 +41,12 @@ PLAY_REPORT = (
     "d = {d}: the variance of q·k is {raw:.0f} (theory: {d}), and {scaled:.1f} after ÷√d (theory: 1). "
     "Softmax over {keys} keys: largest weight {largest_raw:.2f} without, {largest_scaled:.2f} with ÷√d."
 )
-PLAY_TITLES = ("variance of q·k", "largest weight", "entropy", "size of the gradient")
+PLAY_TITLES = {  # of the measures of mha_lib.scaling
+    "variance": "variance of q·k",
+    "largest": "largest weight",
+    "entropy": "entropy",
+    "gradient": "size of the gradient",
+}
 PLAY_WITHOUT = "without ÷√d"
 PLAY_WITH = "with ÷√d"
 PLAY_THEORY = "theory"

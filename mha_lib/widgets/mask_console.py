@@ -19,7 +19,7 @@ from .picture_console import PictureConsole, image
 from .tables import weight_table
 
 DTYPES = ("float32", "float16")
-CELL, TITLE, SUM = 0.37, 0.42, 0.47  # inches: a cell, above a map, the sums beside it
+CELL, TITLE, SUM = 0.35, 0.42, 0.45  # inches: a cell, above a map, the sums beside it
 
 
 class MaskConsole(PictureConsole):
@@ -74,7 +74,7 @@ class MaskConsole(PictureConsole):
                 raise value_error(name, f"one of {list(labels)}", repr(value))
             options = [(label, key) for key, label in labels.items()]
             controls[name] = ipywidgets.Dropdown(options=options, value=value, description=description)
-        super().__init__(controls, height=300)
+        super().__init__(controls, height=262)
 
     @property
     def settings(self) -> Settings:
@@ -105,7 +105,7 @@ class MaskConsole(PictureConsole):
             drawing = draw_sentence(None if weights is None else weights[b], keep[b], words, alt)
             title = f'<figcaption style="font-size:14px">{html.escape(caption)}</figcaption>'
             figures.append(f'<figure style="margin:0">{title}{image(drawing)}</figure>')
-        return f'<div style="display:flex;flex-wrap:wrap;gap:6px">{"".join(figures)}</div>', lines
+        return f'<div style="display:flex;flex-wrap:wrap;gap:4px">{"".join(figures)}</div>', lines
 
     def fallback(self) -> str:
         """Return the weights as HTML tables, rounded, with what is wrong."""
@@ -138,7 +138,7 @@ def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], 
         values, may = weights[head].numpy(), keep[head].numpy()
         draw_map(ax, values, may | (values != 0), CELL)
         for y, key in np.argwhere(~may & (values != 0) & ~np.isnan(values)):
-            ax.add_patch(Rectangle((key - 0.44, y - 0.44), 0.88, 0.88, fill=False, ec="#c00030", lw=2.5))
+            ax.add_patch(Rectangle((key - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec="#c00030", lw=2))
         grey = np.zeros(L, bool)
         if head == 0:
             name_axis(ax, ax.yaxis, words, CELL, families, grey)

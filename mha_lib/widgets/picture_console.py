@@ -40,7 +40,8 @@ class PictureConsole(ipywidgets.VBox):
             control.layout.width = "auto"
             control.style.description_width = "initial"
         row = ipywidgets.Layout(flex_flow="row wrap", grid_gap="0 14px", overflow="visible")
-        self._picture = ipywidgets.HTML(layout=ipywidgets.Layout(min_height=f"{height}px", overflow="auto"))
+        fixed = ipywidgets.Layout(min_height=f"{height}px", overflow="visible")
+        self._picture = ipywidgets.HTML(layout=fixed)
         self._text = ipywidgets.HTML(layout=ipywidgets.Layout(min_height="52px"))
         super().__init__([ipywidgets.Box(list(controls.values()), layout=row), self._picture, self._text])
         self.controls = controls

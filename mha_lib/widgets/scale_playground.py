@@ -2,6 +2,7 @@
 
 import html
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import ipywidgets
@@ -15,10 +16,10 @@ from .picture_console import PictureConsole, image
 KEYS = 10
 _COLUMNS = [
     text.PLAY_COLUMN.format(name=name, scaling=scaling)
-    for name in text.PLAY_TITLES
+    for name in text.PLAY_TITLES.values()
     for scaling in (text.PLAY_WITHOUT, text.PLAY_WITH)
 ]
-MEASURES = ("variance", "largest", "entropy", "gradient")
+MEASURES = tuple(text.PLAY_TITLES)
 
 
 @lru_cache
@@ -26,11 +27,11 @@ def _measured(d: int, scaled: bool) -> Scaling:
     return measure_scaling(d, None if scaled else 1.0, keys=KEYS)
 
 
-def draw_scaling(d: int, alt: str) -> Drawing:
-    """Draw the four measures over all widths, with and without ÷√d; d is marked."""
-    figure = Drawing((9.2, 2.75), alt=alt, layout="constrained")
-    axes = figure.subplots(1, len(MEASURES))
-    for ax, name, title in zip(axes, MEASURES, text.PLAY_TITLES, strict=True):
+def draw_scaling(d: int, measures: Sequence[str], alt: str) -> Drawing:
+    """Draw some of the measures over all widths, with and without ÷√d; d is marked."""
+    figure = Drawing((4.35, 2.75), alt=alt, layout="constrained")
+    axes = figure.subplots(1, len(measures))
+    for ax, name in zip(axes, measures, strict=True):
         for scaled, mark, label in ((False, "o--", text.PLAY_WITHOUT), (True, "s-", text.PLAY_WITH)):
             measured = [_measured(width, scaled) for width in WIDTHS]
             colour = head_colour(0 if scaled else 1)
@@ -45,7 +46,7 @@ def draw_scaling(d: int, alt: str) -> Drawing:
         ax.axvline(d, color="black", linewidth=1)
         ax.set_xscale("log", base=2)
         ax.set_xticks([1, 32, 1024], ["1", "32", "1024"])
-        ax.set_title(title, size=11)
+        ax.set_title(text.PLAY_TITLES[name], size=11)
         ax.tick_params(labelsize=10)
         ax.spines[["top", "right"]].set_visible(False)
         if name == "variance":
@@ -53,12 +54,12 @@ def draw_scaling(d: int, alt: str) -> Drawing:
             ax.set_yticks([1, 32, 1024], ["1", "32", "1024"])
         elif name == "entropy":
             ax.axhline(math.log(KEYS), color="#666666", linestyle=":")
-            ax.text(1024, math.log(KEYS) - 0.06, text.PLAY_EVEN, ha="right", va="top", size=10)
+            ax.text(1, math.log(KEYS) + 0.06, text.PLAY_EVEN, va="bottom", size=10)
         if name != "variance":
-            ax.set_ylim(0, None)
+            ax.set_ylim(0, {"largest": 1.02, "entropy": 2.8, "gradient": None}[name])
     figure.supxlabel(text.WIDTH, size=10.5)
     names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside upper center", ncols=3, frameon=False, fontsize=10)
+    figure.legend(*names, loc="outside upper center", ncols=3, frameon=False, fontsize=10, columnspacing=1)
     return figure
 
 
@@ -79,7 +80,7 @@ class ScalePlayground(PictureConsole):
         if d not in WIDTHS:
             raise value_error("d", f"one of {list(WIDTHS)}", d)
         width = ipywidgets.Dropdown(options=WIDTHS, value=d, description=text.WIDTH)
-        super().__init__({"d": width}, height=290)
+        super().__init__({"d": width}, height=268)
 
     def __repr__(self) -> str:
         return text.PLAY_REPR.format(report=self.report)
@@ -91,7 +92,8 @@ class ScalePlayground(PictureConsole):
             d=d, keys=KEYS, raw=raw.variance, scaled=scaled.variance, largest_raw=raw.largest,
             largest_scaled=scaled.largest,
         )  # fmt: skip
-        return image(draw_scaling(d, said)), [("•", said)]
+        pictures = "".join(image(draw_scaling(d, pair, said)) for pair in (MEASURES[:2], MEASURES[2:]))
+        return f'<div style="display:flex;flex-wrap:wrap;gap:4px">{pictures}</div>', [("•", said)]
 
     def fallback(self) -> str:
         """Return the measured numbers as an HTML table, rounded to one decimal."""
