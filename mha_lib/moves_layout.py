@@ -75,20 +75,22 @@ def picture(tensors: Sequence[tuple[str, tuple[int, ...], tuple[Axis, ...]]], wi
         width = max(width, (2 * CELL[0] * CELL[1] * sum(prod(shape) for _, shape, _ in tensors)) ** 0.5)
     x = y = high = 0.0
     for title, shape, axes in tensors:
-        placed, inner, size, rows = _arrange(shape, axes, width)
-        left = ROWS if labels and rows is not None else 0
+        placed, inner, size, rows = _arrange(shape, axes, width, labels)
+        left = 0.0
+        if labels and rows is not None:
+            left = max(ROWS, _long(index_words(axes[rows], max(shape[rows] - 1, 0))) + 12)
         if x and x + left + size[0] > width:
             x, y, high = 0.0, y + high + GAP / 2, 0.0
         piece: Piece = {"at": (x + left, y + LABEL), "axes": placed}
         drawn["pieces"].append(piece)
         if labels:
-            _label(drawn, piece, title, shape, axes, inner, rows)
+            _label(drawn, piece, title, shape, axes, inner, rows, left)
         x, high = x + left + size[0] + GAP, max(high, size[1])
         drawn["size"] = (max(drawn["size"][0], x - GAP), y + high)
     return drawn
 
 
-def _arrange(shape, axes, width):
+def _arrange(shape, axes, width, labels):
     """Return the axes' numbers, how many axes a block has and its width, the size, the row axis."""
     width -= ROWS
     numbers = [(0.0, 0.0, 1)] * len(shape)
@@ -112,15 +114,15 @@ def _arrange(shape, axes, width):
     for outer, axis in enumerate(range((last if rows is None else rows) - 1, -1, -1)):
         n = max(shape[axis], 1)
         fit = max(int((width + GAP) // (wide + GAP)), 1)
-        wrap = 1 if outer % 2 else n if n <= fit else next(k for k in range(fit, 0, -1) if n % k == 0 or k == 1)
-        if wrap == 1 < fit and not outer % 2:
-            wrap = fit
+        wrap = n if n <= fit else next((k for k in range(fit, 1, -1) if n % k == 0), fit)
+        if labels and outer % 2:  # sentences below each other, their heads side by side
+            wrap = 1
         numbers[axis] = (wide + GAP, high + GAP / 3, wrap)
         wide, high = (wide + GAP) * wrap - GAP, (high + GAP / 3) * -(-n // wrap) - GAP / 3
     return numbers, inner, (wide, high), rows
 
 
-def _label(drawn, piece, title, shape, axes, inner, rows):
+def _label(drawn, piece, title, shape, axes, inner, rows, left):
     """Write above each block what it is, and left of the leftmost ones what the rows are."""
     apart = [a for a in range(inner[0]) if a != rows]
     if prod(shape) == 0 or prod(shape[a] for a in apart) > 64:
@@ -133,7 +135,7 @@ def _label(drawn, piece, title, shape, axes, inner, rows):
         parts: Words = ((title, 5),) if title else ()
         for a in apart:
             parts += index_words(axes[a], index[a])
-        if _long(parts) > inner[1]:  # only numbers and letters: "1·A"
+        if _long(parts) > inner[1] + GAP / 2:  # only numbers and letters: "1·A"
             parts = tuple((words.split()[-1], number) for words, number in parts)
         if _long(parts) > inner[1] + GAP:
             parts = ()
@@ -141,7 +143,7 @@ def _label(drawn, piece, title, shape, axes, inner, rows):
         if rows is not None and abs(x - piece["at"][0]) < 1 and shape[rows] <= 40:
             for i in range(shape[rows]):
                 index[rows] = i
-                drawn["rows"].append((x - ROWS, place(piece, index)[1], ROWS - 8, index_words(axes[rows], i)))
+                drawn["rows"].append((x - left, place(piece, index)[1], left - 8, index_words(axes[rows], i)))
 
 
 def _long(parts: Words) -> float:

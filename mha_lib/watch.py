@@ -48,7 +48,7 @@ class Step:
 
     operation: str  # as the learner wrote it
     name: str  # torch's name of the operation
-    kind: str  # "input", "move", "new values" or "in place"
+    kind: str  # "input", "move", "new values", "no change" or "in place"
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
@@ -59,6 +59,7 @@ class Step:
     memory: Tensor = field(repr=False)  # the same numbers in the order of memory
     frame: int = 0  # tensors made by one operation share a frame
     parents: tuple[int, ...] = ()  # the steps it was made from
+    ours: bool = False  # done by a line of mha_lib
     within: str = ""  # the library call that did it, such as rearrange(…)
     axes: tuple[Axis, ...] = ()
     origins: tuple[Origin, ...] = field(default=(), repr=False)  # those its cells come from
@@ -95,9 +96,14 @@ class Recording:
 
     @property
     def frames(self) -> list[list[Step]]:
-        """The steps grouped by operation: one list a picture."""
+        """The steps grouped by operation: one list a picture.
+
+        What changed nothing inside mha_lib (a guard, a mask that takes nothing out) gets none.
+        """
         grouped: dict[int, list[Step]] = {}
         for step in self.steps:
+            if step.kind == "no change" and step.ours:
+                continue
             grouped.setdefault(step.frame, []).append(step)
         return list(grouped.values())
 
@@ -168,7 +174,7 @@ class _Recorder(TorchFunctionMode):
         span = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
         flat = tensor.detach().as_strided((span if tensor.numel() else 0,), (1,), tensor.storage_offset())
         copy = flat.clone().as_strided(tensor.shape, tensor.stride(), 0)
-        self._note(copy, self._fresh(copy, name), name, name, "input", (), "", False)
+        self._note(copy, self._fresh(copy, name), name, name, "input", (), (False, ""), False)
         return copy
 
     def _fresh(self, tensor: Tensor, name: str) -> Tensor:
@@ -178,22 +184,25 @@ class _Recorder(TorchFunctionMode):
         index = torch.stack(torch.meshgrid(*map(torch.arange, size), indexing="ij"), -1).reshape(-1, len(size)) \
             if size else torch.zeros(1, 0, dtype=torch.int64)
         places = torch.zeros(span, len(size), dtype=torch.int64)
-        places[(index * torch.tensor(stride, dtype=torch.int64)).sum(-1)] = index
+        at = (index * torch.tensor(stride, dtype=torch.int64)).sum(-1)
+        places[at] = index
         self.births[len(self.steps)] = len(self.origins)
         self.origins.append(Origin(name, self.total, size, (), places.numpy()))
-        flat = torch.arange(self.total + 1, self.total + span + 1, dtype=torch.float64)
+        flat = torch.zeros(span, dtype=torch.float64)  # memory between the cells holds none
+        flat[at] = (at + self.total + 1).double()
         self.total += span
         return flat.as_strided(size, stride)
 
     def _note(self, tensor: Tensor, shadow: Tensor, name: str, operation: str, kind: str,
-              parents: tuple[int, ...], within: str, shares: bool) -> None:
+              parents: tuple[int, ...], written: tuple[bool, str], shares: bool) -> None:
         if len(self.steps) >= MAX_STEPS:
             raise value_error("fn", f"at most {MAX_STEPS} operations", "more", "Watch a smaller piece.")
+        ours, within = written
         flat = torch.empty(0, dtype=torch.float64).set_(shadow.untyped_storage())
         self.steps.append(Step(
             operation, name, kind, tuple(shadow.shape), shadow.stride(), shadow.storage_offset(), shares,
             tensor.is_contiguous(), tensor.detach().clone(), shadow.long() - 1, flat.long() - 1,
-            self.frame, parents, within))
+            self.frame, parents, ours, within))
         self.shadows[id(tensor)] = (tensor, shadow, len(self.steps) - 1)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -213,25 +222,25 @@ class _Recorder(TorchFunctionMode):
         if not outputs or UNRELATED.match(name):
             return result
         self.frame += 1
-        operation, within = _written(sys._getframe(1), name, args, kwargs)
+        operation, *written = _written(sys._getframe(1), name, args, kwargs)
         shadows = self._moved(func, name, args, kwargs, outputs)
         kind = "move" if shadows and name not in WRITES else "in place" if in_place else "new values"
         for number, tensor in enumerate(outputs):
             label = operation if len(outputs) == 1 else f"{operation}[{number}]"
-            shadow = shadows[number] if shadows else self._fresh(tensor, label)
+            if not shadows and not in_place and self._idle(tensor, given[0]):
+                shadow, kind = self._cast(given[0], tensor), "no change"
+            else:
+                shadow = shadows[number] if shadows else self._fresh(tensor, label)
             if in_place and not shadows:
                 shadow = self._written_over(tensor, shadow, name, args)
-            self._note(tensor, shadow, name, label, kind, tuple(dict.fromkeys(s for *_, s in seen)), within,
+            self._note(tensor, shadow, name, label, kind, tuple(dict.fromkeys(s for *_, s in seen)), written,
                        _storage(tensor) in memory)
         return result
 
     def _moved(self, func, name: str, args, kwargs, outputs: list[Tensor]) -> list[Tensor] | None:
         """Do a movement to the shadows; None if this is none, so that values are new."""
         if name in CASTS:
-            old = self.shadows[id(args[0])][1]
-            if outputs[0].data_ptr() == args[0].data_ptr():
-                return [old]
-            return [torch.empty_strided(old.shape, outputs[0].stride(), dtype=old.dtype).copy_(old)]
+            return [self._cast(args[0], outputs[0])]
         if name not in MOVES or "out" in kwargs or any(isinstance(a, torch.dtype) for a in args):
             return None
         if name in WRITES and id(args[-1]) not in self.shadows:
@@ -258,6 +267,17 @@ class _Recorder(TorchFunctionMode):
         shadows = [args[0]] if name in WRITES else list(_tensors(result))
         agree = [(s.shape, s.stride()) for s in shadows] == [(t.shape, t.stride()) for t in outputs]
         return shadows if agree else None
+
+    def _cast(self, old: Tensor, new: Tensor) -> Tensor:
+        """Return the shadow of a tensor that holds the same cells in the same places."""
+        shadow = self.shadows[id(old)][1]
+        if new.data_ptr() == old.data_ptr() and new.stride() == old.stride():
+            return shadow
+        return torch.empty_strided(shadow.shape, new.stride(), dtype=shadow.dtype).copy_(shadow)
+
+    def _idle(self, new: Tensor, old: Tensor) -> bool:
+        """Tell whether arithmetic changed nothing, as a mask does that takes nothing out."""
+        return new.shape == old.shape and new.dtype == old.dtype and new.numel() > 0 and new.equal(old)
 
     def _written_over(self, tensor: Tensor, fresh: Tensor, name: str, args) -> Tensor:
         """Number the cells that were overwritten anew, in the memory they share with others."""
@@ -339,7 +359,7 @@ def _meaning(step: Step, axes: tuple[Axis, ...]) -> str:
         key = "scores"
     elif key == "matmul" and names[-2:] == ["query", "feature"]:
         key = "context"
-    return words.MEANINGS.get(key, words.SENTENCES["new"])
+    return words.MEANINGS.get(key, words.SENTENCES["new values"])
 
 
 def _tensors(tree: Any) -> Iterator[Tensor]:
@@ -364,8 +384,8 @@ def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
-def _written(frame, name: str, args, kwargs) -> tuple[str, str]:
-    """Return the operation as the learner wrote it, and the library call it happened in."""
+def _written(frame, name: str, args, kwargs) -> tuple[str, bool, str]:
+    """Return the operation as written, whether in mha_lib, and the library call it happened in."""
     inside = False  # a library other than torch made the call, so its source is not the learner's
     while frame.f_back:
         file = frame.f_code.co_filename
@@ -378,9 +398,10 @@ def _written(frame, name: str, args, kwargs) -> tuple[str, str]:
         frame = frame.f_back
     source = _source(frame, statement=name in WRITES)
     rebuilt = _rebuilt(name, args, kwargs)
+    ours = frame.f_code.co_filename.startswith(_LIBRARY + os.sep)
     if inside:
-        return rebuilt, source or ""
-    return (source if source and len(source) <= 72 else rebuilt), ""
+        return rebuilt, ours, source or ""
+    return (source if source and len(source) <= 72 else rebuilt), ours, ""
 
 
 def _source(frame, statement: bool) -> str | None:

@@ -16,9 +16,10 @@ SENTENCES = {
     "fill": "Copied, with cells added that come from nowhere in {origin}.",
     "write": "Written in place: cells move into memory that was there before.",
     "in place": "New values, written over the old ones in the same memory.",
-    "new": "New values: cells are followed anew from here.",
+    "no change": "No number changed.",
+    "new values": "New values: cells are followed anew from here.",
 }
-# What the best-known arithmetic means; any other says SENTENCES["new"].
+# What the best-known arithmetic means; any other says SENTENCES["new values"].
 MEANINGS = {
     "linear": "New values: each row of features goes through a weight matrix.",
     "matmul": "New values: each row of the left with each column of the right, multiplied and summed.",

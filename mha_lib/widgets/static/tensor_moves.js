@@ -65,7 +65,7 @@ export function tapeOf(memory, columns, width, height) {
 /** How many tape cells stand in a row: a round number, so that addresses are easily read. */
 export function columnsFor(available, width) {
   const most = Math.max(1, Math.floor(available / width));
-  return [40, 20, 10, 5].find(few => few <= most) || most;
+  return [40, 20, 10, 8, 5].find(few => few <= most) || most;
 }
 
 /** The nearest cell in direction (dx, dy): straight ahead counts more than to the side. */
@@ -280,7 +280,8 @@ class Lane {
       ...this.lane.frames.map(frame => frame.pictures[variant].size[side])));
     const variant = size(0)[0] <= available - 4 ? 0 : 1;
     const [width, height] = size(variant);
-    const zoom = Math.max(this.painted ? 0.02 : 0.92, Math.min(1, (available - 12) / width)); // 12 px at least
+    const room = Math.min(1, (available - 12) / width); // numbers stay 12 px high at least
+    const zoom = this.painted ? Math.min(room, 440 / height) : Math.max(0.92, room);
     const columns = columnsFor(available - 40, this.tapeCell[0]);
     const same = variant === this.variant && zoom === this.zoom && columns === this.columns;
     Object.assign(this, { variant, zoom, columns });
@@ -289,10 +290,6 @@ class Lane {
     this.stage.style.height = `${height * zoom + 8}px`;
     const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
     this.tape.style.height = `${rows * this.tapeCell[1] + 4}px`;
-    this.ticks.replaceChildren();
-    for (let row = 0; row < rows && !this.painted; row++) {
-      make("div", "mha-tick", this.ticks, row * columns).style.top = `${row * this.tapeCell[1]}px`;
-    }
     return !same;
   }
 
@@ -308,6 +305,10 @@ class Lane {
     this.cells.show(this.drawn, look, still);
     this.taped = tapeOf(frame.memory, this.columns, ...this.tapeCell);
     this.tapeCells.show(this.taped, look, still);
+    this.ticks.replaceChildren();
+    for (let at = 0; at < this.taped.length && !this.painted; at += this.columns) {
+      make("div", "mha-tick", this.ticks, at).style.top = `${this.taped[at].y}px`;
+    }
     if (frame !== old || still) {
       this.write(frame);
       this.label(picture);
@@ -329,12 +330,13 @@ class Lane {
 
   write(frame) {
     this.says.replaceChildren();
-    const code = make("code", "mha-operation", this.says, frame.operation);
-    if (frame.within) make("span", "mha-within", this.says, frame.within);
-    code.tabIndex = -1;
+    const step = frame.steps[0];
+    const line = make("div", "mha-line-one", this.says);
+    make("code", "mha-operation", line, frame.operation);
+    make("span", "mha-badge", line, step.contiguous ? this.words.contiguous : this.words.not_contiguous);
+    if (frame.within) make("code", "mha-within", this.says, frame.within);
     make("p", "mha-sentence", this.says, frame.sentence);
     this.facts.replaceChildren();
-    const step = frame.steps[0];
     const rows = [[this.words.axis, step.axes], [this.words.shape, step.shape], [this.words.stride, step.stride]];
     for (const [title, values] of rows) {
       const row = make("tr", "", this.facts);
@@ -349,9 +351,7 @@ class Lane {
     }
     this.tapeName.replaceChildren();
     make("span", "", this.tapeName, this.words.tape);
-    const badge = step.contiguous ? this.words.contiguous : this.words.not_contiguous;
-    make("b", frame.tape ? "mha-tape-says" : "", this.tapeName, frame.tape);
-    make("span", "mha-badge", this.tapeName, badge);
+    make("b", "", this.tapeName, frame.tape);
   }
 
   label(picture) {
