@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .convert import maps_of
+from .convert import Layer, Maps, maps_of
 from .errors import value_error
 from .heads import check_axes, heads_apart, heads_together
 from .masks import causal_mask, combine_masks, masked_softmax
@@ -39,7 +39,7 @@ class FaultyAttention(nn.Module):
     Called as `MultiHeadAttention` is: layer(queries, keys, values, valid_lens, attn_mask=…).
     """
 
-    def __init__(self, maps: tuple, num_heads: int, dropout: float, faults: Mapping):
+    def __init__(self, maps: Maps, num_heads: int, dropout: float, faults: Mapping):
         super().__init__()
         if set(faults) - SWITCHES:
             raise value_error("faults", f"switches among {sorted(SWITCHES)}", sorted(faults))
@@ -125,7 +125,7 @@ class FaultyAttention(nn.Module):
         faults, d = self.faults, q.shape[-1]
         D, h, axis = self.W_q.out_features, self.num_heads, faults.get("softmax", -1)
         scale = {"none": 1.0, "sqrt_D": D**-0.5, "sqrt_h": h**-0.5, "d": 1 / d, "times_d": float(d)}
-        scores = (q * scale.get(faults.get("scale"), 1 / math.sqrt(d))) @ k.mT
+        scores = (q * scale.get(faults.get("scale", ""), 1 / math.sqrt(d))) @ k.mT
         if faults.get("dropout") == "scores":
             scores = F.dropout(scores, self.dropout, self.training)
         mask, fill = faults.get("mask"), faults.get("fill")
@@ -138,7 +138,7 @@ class FaultyAttention(nn.Module):
             weights = scores.masked_fill(~keep, -math.inf if fill is None else fill).softmax(axis)
         else:
             weights = masked_softmax(scores, keep)
-            empty = {"even": 1 / scores.shape[-1], "nan": math.nan}.get(faults.get("empty"), 0.0)
+            empty = {"even": 1 / scores.shape[-1], "nan": math.nan}.get(faults.get("empty", ""), 0.0)
             weights = weights.masked_fill(~keep.any(-1, keepdim=True), empty)
         on_weights = faults.get("dropout") in (None, "always")
         always = faults.get("dropout") == "always"
@@ -174,7 +174,7 @@ class Bug:
     faults: Mapping
     also: tuple[Mapping, ...] = ()
 
-    def make(self, layer: nn.Module | None = None) -> FaultyAttention:
+    def make(self, layer: Layer | None = None) -> FaultyAttention:
         """Return a layer with this mistake that uses the maps of a right one.
 
         Args:

@@ -8,24 +8,28 @@ from .errors import type_error, value_error
 from .multihead import MultiHeadAttention
 from .scoring import DotProductAttention
 
+Layer = MultiHeadAttention | gpt.MultiHeadAttention | bert.SelfAttention
+Maps = tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]
+
 # What each layer calls its maps: query, key, value, output.
-NAMES = {
+NAMES: dict[type[Layer], tuple[str, str, str, str | None]] = {
     MultiHeadAttention: ("W_q", "W_k", "W_v", "W_o"),
     gpt.MultiHeadAttention: ("q_project", "k_project", "v_project", "o_project"),
     bert.SelfAttention: ("query_layer", "key_layer", "value_layer", None),
 }
 
 
-def maps_of(layer: nn.Module) -> tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]:
+def maps_of(layer: Layer) -> Maps:
     """Return the query, key, value and output map of one of our three layers; no W_o is None."""
     for kind, names in NAMES.items():
         if isinstance(layer, kind):
-            return tuple(getattr(layer, name) if name else None for name in names)
+            W_q, W_k, W_v, W_o = (getattr(layer, name) if name else None for name in names)
+            return W_q, W_k, W_v, W_o
     expected = "an mha.MultiHeadAttention, documents.gpt.MultiHeadAttention or documents.bert.SelfAttention"
     raise type_error("layer", expected, type(layer).__name__)
 
 
-def to_torch(layer: nn.Module) -> nn.MultiheadAttention:
+def to_torch(layer: Layer) -> nn.MultiheadAttention:
     """Return an nn.MultiheadAttention (batch_first=True) with a copy of the layer's weights.
 
     The two agree for every input; remember that torch's boolean masks say True for "shut
@@ -69,7 +73,7 @@ def to_torch(layer: nn.Module) -> nn.MultiheadAttention:
     return made.train(layer.training)
 
 
-def from_torch(module: nn.MultiheadAttention, into: type[nn.Module] = MultiHeadAttention) -> nn.Module:
+def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAttention) -> Layer:
     """Return one of our layers with a copy of an nn.MultiheadAttention's weights.
 
     Ours is always batch-first, also where the module is not.
@@ -100,6 +104,7 @@ def from_torch(module: nn.MultiheadAttention, into: type[nn.Module] = MultiHeadA
     if into is not MultiHeadAttention and len(widths) > 1:
         mend = "A self-attention layer has one input."
         raise value_error("module", "one width for queries, keys and values", sorted(widths), mend)
+    made: Layer
     if into is MultiHeadAttention:
         made = MultiHeadAttention(module.kdim, D, module.vdim, D, h, module.dropout, biases)
     elif into is gpt.MultiHeadAttention:
@@ -128,7 +133,7 @@ def from_torch(module: nn.MultiheadAttention, into: type[nn.Module] = MultiHeadA
     return made.train(module.training)
 
 
-def to_listing(layer: nn.Module, like: type[nn.Module]) -> dict[str, Tensor]:
+def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     """Return a layer's weights under the names of another document's listing.
 
     Args:
@@ -146,19 +151,19 @@ def to_listing(layer: nn.Module, like: type[nn.Module]) -> dict[str, Tensor]:
     """
     if like not in NAMES:
         raise type_error("like", "one of our three layers' classes", like)
-    pairs = [(name, linear) for name, linear in zip(NAMES[like], maps_of(layer), strict=True)]
+    pairs = list(zip(NAMES[like], maps_of(layer), strict=True))
     if (pairs[3][0] is None) != (pairs[3][1] is None):
         mend = "documents.bert.SelfAttention has no W_o; no other listing does without."
         raise value_error("like", "a listing with the same maps as the layer", like.__name__, mend)
     return {
         f"{name}.{key}": value.detach().clone()
         for name, linear in pairs
-        if name
+        if linear is not None
         for key, value in linear.named_parameters()
     }
 
 
-def load_listing(layer: nn.Module, state: dict[str, Tensor]) -> nn.Module:
+def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
     """Copy a listing's state_dict, under any document's names, into one of our layers.
 
     Args:

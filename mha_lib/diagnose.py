@@ -107,11 +107,13 @@ class _Examination:
     """One layer, its maps, the inputs, and what is seen and said."""
 
     def __init__(self, layer, source, num_heads, call, seed: int):
-        self.layer, self.notes = layer, []
+        self.layer = layer
+        self.notes: list[str] = []
         self.num_heads = find_heads(layer, source) if num_heads is None else num_heads
         self.maps = find_maps(source, self.num_heads)
         if isinstance(layer, nn.Module) and source is not layer:  # as the layer's own copy
-            self.maps = tuple(linear and copy.deepcopy(linear).double() for linear in self.maps)
+            self.maps = copy.deepcopy(self.maps)
+            nn.ModuleList(self.maps).double()
         self.dtype = self.maps[0].weight.dtype
         self.tolerance = 1e-8 if self.dtype == torch.float64 else 1e-4
         self.call, self.dropout = Caller(layer, call), find_dropout(layer)
@@ -172,8 +174,9 @@ class _Examination:
         if not isinstance(got, Tensor) or not isinstance(expected, Tensor):
             return got is None and expected is None
         limit = self._limit(expected)
-        close = {"rtol": 0, "atol": limit, "equal_nan": True}
-        return got.shape == expected.shape and torch.allclose(got.to(expected.dtype), expected, **close)
+        if got.shape != expected.shape:
+            return False
+        return torch.allclose(got.to(expected.dtype), expected, rtol=0, atol=limit, equal_nan=True)
 
     def _limit(self, expected: Tensor) -> float:
         return self.tolerance * (1 + float(expected.nan_to_num().abs().amax()))
@@ -213,12 +216,13 @@ class _Examination:
                 found = next(filter(None, (check(base) for check in checks)), None)
                 return found or self._right(base)
         difference, words = self._difference(self.probes, outcomes)
-        found = self.search(self.probes, outcomes)
-        if found:
-            return self._named(found, difference, words)
+        fitting = self.search(self.probes, outcomes)
+        if fitting:
+            return self._named(fitting, difference, words)
         half = self.search(self.probes[:1], outcomes[:1]) if self.probes[0].kind == "self" else []
-        half = [bug.name for bug in half if not self.fit(self.probes[:1], outcomes[:1], {})]
-        said = [text.UNKNOWN, words, *([text.HALF.format(name=" or ".join(half))] if half else [])]
+        half = [] if self.fit(self.probes[:1], outcomes[:1], {}) else half
+        said = [text.UNKNOWN, words]
+        said += [text.HALF.format(name=" or ".join(bug.name for bug in half))] if half else []
         return Diagnosis("unknown", "\n".join([*said, *self._remarks()]), (), difference)
 
     def _right(self, base: dict) -> Diagnosis:
@@ -268,6 +272,7 @@ class _Examination:
                 return None, text.RAISED.format(probe=probe, error=f"{type(got).__name__}: {got}")
             if got is None:
                 return None, text.NONE.format(probe=probe)
+            assert isinstance(expected, Tensor)  # the right layer's
             if got.shape != expected.shape:
                 sizes = {"got": tuple(got.shape), "expected": tuple(expected.shape)}
                 return None, text.SHAPE.format(probe=probe, **sizes)
@@ -285,12 +290,11 @@ class _Examination:
 
     def _empty(self, base: dict) -> Diagnosis | None:
         """Look at a sentence of length 0."""
-        of_lengths = [probe for probe in self.probes if probe.valid_lens is not None]
+        of_lengths = [(p.inputs, p.valid_lens) for p in self.probes if p.valid_lens is not None]
         if not of_lengths:
             return None
-        lengths = of_lengths[0].valid_lens.clone()
-        lengths[0] = 0
-        probe = _Probe("empty", of_lengths[0].inputs, lengths)
+        inputs, lengths = of_lengths[0]
+        probe = _Probe("empty", inputs, lengths.index_fill(0, torch.tensor([0]), 0))
         got, bug = self.got(probe), bugs["fill_minus_1e9"]
         if isinstance(got, Tensor) and not self.same(got, self.expected(probe, base)):
             if self.same(got, self.expected(probe, {**base, **bug.faults})):
@@ -320,17 +324,15 @@ class _Examination:
             if not output.requires_grad:
                 return None
             tilt = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)
-            found = torch.autograd.grad((output * tilt).sum(), leaves.values(), allow_unused=True)
-            zeros = (torch.zeros_like(leaf) for leaf in leaves.values())
-            found = [zero if g is None else g for g, zero in zip(found, zeros, strict=True)]
-            return found if any(g.any() for g in found) else None
+            found = torch.autograd.grad((output * tilt).sum(), [*leaves.values()], materialize_grads=True)
+            return [*found] if any(gradient.any() for gradient in found) else None
 
         got, detached = gradients(self.call), bugs["values_detached"]
         if got is None:
             self.notes.append(text.NOTE_NO_GRADIENT)
             return None
         for faults in ({}, detached.faults):
-            expected = gradients(self.twin({**base, **faults}))
+            expected = gradients(self.twin({**base, **faults})) or []
             if all(self.same(a, b) for a, b in zip(got, expected, strict=True)):
                 return self._named([detached], None, text.GRADIENT) if faults else None
         return Diagnosis("unknown", f"{text.UNKNOWN} {text.GRADIENT}")

@@ -9,19 +9,20 @@ Each is written to be read, so what the core has for it is not used.
 import functools
 import itertools
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .convert import maps_of, to_torch
+from .convert import Layer, maps_of, to_torch
 from .errors import type_error, value_error
 from .heads import merge_heads, split_heads
 from .masks import masked_softmax
 from .multihead import MultiHeadAttention, attend
 from .scoring import DotProductAttention
 
-RUNGS = {}  # name → function, in the order of the ladder; `one_head` is a step within
+RUNGS: dict[str, Callable] = {}  # name → function, in the order of the ladder; `one_head` is a step within
 
 
 def _rung(name: str):
@@ -169,7 +170,7 @@ def our_layer(layer, queries, keys, values, keep=None):
     return layer(queries, keys, values, attn_mask=keep)
 
 
-def output_as_sum(layer: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, *,
+def output_as_sum(layer: Layer, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, *,
                   attn_mask=None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Take the output apart: output = Σ_i context_i · W_o[:, slice i]ᵀ + bias.
 

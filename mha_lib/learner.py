@@ -2,12 +2,12 @@
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from .convert import NAMES, from_torch, maps_of
+from .convert import NAMES, Maps, from_torch, maps_of
 from .errors import type_error, value_error
 from .masks import length_mask
 from .text import diagnose as text
@@ -23,7 +23,7 @@ HEAD_NAMES = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads", 
 OPTIONS = ("len", "mask", "keep", "weights", "causal", "dropout", "pad")  # no inputs of words
 
 
-def find_maps(source: object, num_heads: int) -> tuple[nn.Linear | None, ...]:
+def find_maps(source: object, num_heads: int) -> Maps:
     """Return the query, key, value and output map; None for an output map that there is not.
 
     Args:
@@ -31,7 +31,7 @@ def find_maps(source: object, num_heads: int) -> tuple[nn.Linear | None, ...]:
             nn.MultiheadAttention; or four nn.Linear or tensors (out, in) in the order q, k, v, o.
         num_heads: h; maps that are too small by this factor are filled up with zeros.
     """
-    found = source if isinstance(source, (tuple, list)) else None
+    found: Sequence | None = source if isinstance(source, (tuple, list)) else None
     for module in source.modules() if isinstance(source, nn.Module) else ():
         if found is None and isinstance(module, nn.MultiheadAttention):
             found = maps_of(from_torch(module))
@@ -42,7 +42,8 @@ def find_maps(source: object, num_heads: int) -> tuple[nn.Linear | None, ...]:
     if found is None or len(found) != 4:
         mend = "Say where they are: weights=(W_q, W_k, W_v, W_o), or a module that has them."
         raise value_error("weights", "the four maps of the layer", type(source).__name__, mend)
-    W_q, W_k, W_v, W_o = (_as_linear(linear) for linear in found)
+    W_q, W_k, W_v = (_as_linear(linear) for linear in found[:3])
+    W_o = None if found[3] is None else _as_linear(found[3])
     # A layer that splits before it projects, or sums its heads, has maps h times too small.
     if W_o is not None and W_q.out_features * num_heads == W_o.in_features:
         W_q, W_k, W_v = (_grown(w, num_heads, num_heads) for w in (W_q, W_k, W_v))
@@ -54,8 +55,8 @@ def find_maps(source: object, num_heads: int) -> tuple[nn.Linear | None, ...]:
     return W_q, W_k, W_v, W_o
 
 
-def _as_linear(given: object) -> nn.Linear | None:
-    if given is None or isinstance(given, nn.Linear):
+def _as_linear(given: object) -> nn.Linear:
+    if isinstance(given, nn.Linear):
         return given
     if not isinstance(given, Tensor) or given.dim() != 2:
         raise type_error("weights", "nn.Linear or tensors (out, in)", type(given).__name__)
@@ -107,9 +108,10 @@ class Caller:
     def __init__(self, layer: Callable, call: Callable | None = None):
         self.layer, self.call, self.note = layer, call, ""
         self.torch = isinstance(layer, nn.MultiheadAttention)
-        self.names, self.takes_one = {}, False
+        self.names: dict[str, str] = {}
+        self.takes_one = False
         if self.torch:
-            self.note = "" if layer.batch_first else text.NOTE_BATCH
+            self.note = "" if getattr(layer, "batch_first", True) else text.NOTE_BATCH
             self.names = {"pad": "key_padding_mask", "mask": "attn_mask"}
         elif call is not None:
             self.names = {"len": "valid_lens"}

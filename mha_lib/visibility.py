@@ -98,7 +98,7 @@ def plot_visibility(
     families = families_for("".join(names) + title)
     ax = figure.add_subplot(xlabel="input word (is seen)", ylabel="output word (sees)")
     ax.set_title(drawable(title, families), family=families, parse_math=False)
-    labels = {"labels": [drawable(name, families) for name in names], "family": families, "parse_math": False}
+    labels = [drawable(name, families) for name in names]
     for i, j in torch.cartesian_prod(torch.arange(L), torch.arange(L)).tolist():
         sees, leak = bool(seen[i, j]), bool(leaks[i, j])
         colour = LEAK if leak else SEEN if sees else UNSEEN
@@ -106,8 +106,8 @@ def plot_visibility(
         mark, ink = ("×", "white") if leak else ("●", "white") if sees else ("·", "#666666")
         ax.text(j, i, mark, ha="center", va="center", color=ink, size=18 if leak else 12)
     ax.set(xlim=(-0.5, L - 0.5), ylim=(L - 0.5, -0.5), aspect="equal")
-    ax.set_xticks(range(L), **labels)
-    ax.set_yticks(range(L), **labels)
+    ax.set_xticks(range(L), labels, family=families, parse_math=False)
+    ax.set_yticks(range(L), labels, family=families, parse_math=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return figure

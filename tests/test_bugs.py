@@ -144,7 +144,7 @@ def test_bugs_are_what_people_type(name):
 def test_lengths_tiled():
     """line/lighthouse PR 77: B = h = 2, zero queries and keys, lengths [1, 3]."""
     given = identity(4, 2)
-    zeros, v = torch.zeros(2, 3, 4, dtype=torch.float64), torch.arange(24.0, dtype=torch.float64).view(2, 3, 4)
+    zeros, v = torch.zeros(2, 3, 4).double(), torch.arange(24).double().view(2, 3, 4)
     lengths = torch.tensor([1, 3])
     assert given(zeros, zeros, v, lengths)[:, 0].tolist() == [[0, 1, 2, 3], [16, 17, 18, 19]]
     wrong = bugs["lengths_tiled"].make(given)(zeros, zeros, v, lengths)[:, 0]
