@@ -108,3 +108,9 @@ def compare(got, want: Tensor) -> str | None:
     index = tuple((~close).nonzero()[0].tolist())
     shown = {"want": round(want[index].item(), 4), "got": round(got[index].item(), 4)}
     return text.NUMBER.format(index=index, **shown)
+
+
+def judge(got, want: Tensor, mistakes: dict[str, Tensor]) -> str | None:
+    """Return the hint whose wrong result `got` is, else what `compare` says of `want`."""
+    known = (hint for hint, wrong in mistakes.items() if compare(got, wrong) is None)
+    return next(known, None) or compare(got, want)

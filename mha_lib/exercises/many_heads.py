@@ -3,7 +3,7 @@
 import torch
 
 from ..scoring import additive_scores
-from . import compare, exercise
+from . import exercise, judge
 
 
 @exercise("many_heads.shape")
@@ -64,10 +64,7 @@ def loop(attempt):
     got = attempt(X, *maps, 4)
     if isinstance(got, torch.Tensor) and got.shape == heads[0].shape:
         return "The result is one head wide. Join the heads with torch.cat along the last axis; do not add them."
-    for hint, result in mistakes.items():
-        if compare(got, result) is None:
-            return hint
-    return compare(got, joined @ W_o.T)
+    return judge(got, joined @ W_o.T, mistakes)
 
 
 @exercise("many_heads.additive")
@@ -75,9 +72,10 @@ def additive(attempt):
     """A function of q (Lq, n) and k (Lk, n), already mapped, and w_v (n,) → scores (Lq, Lk)."""
     generator = torch.Generator().manual_seed(4)
     q, k, w_v = (torch.randn(size, generator=generator) for size in ((2, 5), (3, 5), (5,)))
-    got = attempt(q, k, w_v)
-    if compare(got, (q[:, None] + k[None]) @ w_v) is None:
-        return "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it."
-    if compare(got, additive_scores(k, q, w_v)) is None:
-        return "Rows and columns are swapped: rows are queries."
-    return compare(got, additive_scores(q, k, w_v))
+    mistakes = {
+        "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it.": (
+            (q[:, None] + k[None]) @ w_v
+        ),
+        "Rows and columns are swapped: rows are queries.": additive_scores(k, q, w_v),
+    }
+    return judge(attempt(q, k, w_v), additive_scores(q, k, w_v), mistakes)

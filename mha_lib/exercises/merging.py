@@ -3,7 +3,7 @@
 import torch
 
 from ..heads import heads_together, merge_heads
-from . import compare, exercise
+from . import exercise, judge
 
 
 @exercise("merging.columns")
@@ -24,17 +24,14 @@ def as_sum(attempt):
     generator = torch.Generator().manual_seed(5)
     contexts = torch.randn(2, 3, 4, 2, generator=generator, dtype=torch.float64)
     W_o = torch.randn(6, 6, generator=generator, dtype=torch.float64)
-    want = heads_together(contexts) @ W_o.T
-    rows = sum(contexts[:, i] @ W_o[2 * i : 2 * i + 2] for i in range(3))
-    last = contexts[:, 2] @ W_o[:, 4:].T
-    got = attempt(contexts, W_o)
-    if compare(got, rows) is None:
-        return "You took rows of W_o. nn.Linear keeps (outputs, inputs), so what a head feeds in are columns."
-    if compare(got, heads_together(contexts) @ W_o) is None:
-        return "W_o is applied the wrong way round: multiply by its transpose."
-    if compare(got, last) is None:
-        return "Only the last head is left: add to the sum, do not replace it."
-    return compare(got, want)
+    mistakes = {
+        "You took rows of W_o. nn.Linear keeps (outputs, inputs), so what a head feeds in are columns.": sum(
+            contexts[:, i] @ W_o[2 * i : 2 * i + 2] for i in range(3)
+        ),
+        "W_o is applied the wrong way round: multiply by its transpose.": heads_together(contexts) @ W_o,
+        "Only the last head is left: add to the sum, do not replace it.": contexts[:, 2] @ W_o[:, 4:].T,
+    }
+    return judge(attempt(contexts, W_o), heads_together(contexts) @ W_o.T, mistakes)
 
 
 @exercise("merging.test")

@@ -3,7 +3,7 @@
 import torch
 
 from ..scoring import DotProductAttention
-from . import compare, exercise
+from . import compare, exercise, judge
 
 
 def _inputs():
@@ -40,11 +40,7 @@ def attention(attempt):
         "√d is taken of the number of keys. d is the width of a query: q.shape[-1].": _attend(q, k, v, 5**-0.5),
         "The softmax is missing: these are scores times values.": q @ k.T / 2 @ v,
     }
-    got = attempt(q, k, v)
-    for hint, wrong in mistakes.items():
-        if compare(got, wrong) is None:
-            return hint
-    return compare(got, want)
+    return judge(attempt(q, k, v), want, mistakes)
 
 
 @exercise("one_head.mend")
@@ -52,14 +48,13 @@ def mend(attempt):
     """A function of q and k (…, L, d) that gives scaled scores, also for the example's width 5."""
     for d in (4, 5, 9):
         q = torch.eye(d, dtype=torch.float64)[:2] * 2
-        got, raw = attempt(q, q), q @ q.T
-        if compare(got, raw / d**-1) is None:
-            return "d ** -1 is 1/d, so dividing by it multiplies by d: the logit of 4 became " + f"{4 * d}."
-        if compare(got, raw / d) is None:
-            return f"That divides by d = {d}. The variance grows like d, the size like √d."
-        if compare(got, raw / 2) is None and d != 4:
-            return "A fixed 2 is right for d = 4 only. Take d from the query's shape."
-        if problem := compare(got, raw / d**0.5):
+        raw = q @ q.T
+        mistakes = {
+            f"d ** -1 is 1/d, so dividing by it multiplies by d: the logit of 4 became {4 * d}.": raw * d,
+            f"That divides by d = {d}. The variance grows like d, the size like √d.": raw / d,
+            **({"A fixed 2 is right for d = 4 only. Take d from the query's shape.": raw / 2} if d != 4 else {}),
+        }
+        if problem := judge(attempt(q, q), raw / d**0.5, mistakes):
             return problem
     return None
 

@@ -3,7 +3,7 @@
 import torch
 
 from ..heads import merge_heads, split_heads
-from . import compare, exercise
+from . import exercise, judge
 
 SIZES = ((2, 3, 8, 4), (3, 4, 6, 2), (2, 5, 6, 3))
 
@@ -32,22 +32,21 @@ def split(attempt):
     for X, h in _inputs():
         B, L, D = X.shape
         d = D // h
-        wrong_ways = (
-            (X, "You reshaped straight away: the shape is right, but rows hold other words' numbers. "
-                "Give the heads an axis of their own first."),
-            (X.reshape(B, L, h, d), "The permute is missing between the two reshapes."),
-            (X.reshape(B, L, h, d).permute(2, 0, 1, 3),
-             "The heads come first, then the sentences. Sentence 1's heads should follow each other."),
-            (X.reshape(B, L, d, h).permute(0, 3, 1, 2),
-             "You cut each word into (d, h). A head's features are neighbours: (h, d)."),
-        )  # fmt: skip
-        got, want = attempt(X, h), split_heads(X, h)
+        mistakes = {
+            "You reshaped straight away: the shape is right, but rows hold other words' numbers. "
+            "Give the heads an axis of their own first.": X,
+            "The heads come first, then the sentences. Sentence 1's heads should follow each other.": (
+                X.reshape(B, L, h, d).permute(2, 0, 1, 3)
+            ),
+            "You cut each word into (d, h). A head's features are neighbours: (h, d).": (
+                X.reshape(B, L, d, h).permute(0, 3, 1, 2)
+            ),
+        }
+        got = attempt(X, h)
         if isinstance(got, torch.Tensor) and got.shape == (B, h, L, d):
             return "That is the step before the last. Now fold sentence and head into one axis: (B·h, L, d)."
-        for wrong, hint in wrong_ways:
-            if compare(got, wrong.reshape(B * h, L, d)) is None:
-                return hint
-        if problem := compare(got, want):
+        stacked = {hint: wrong.reshape(B * h, L, d) for hint, wrong in mistakes.items()}
+        if problem := judge(got, split_heads(X, h), stacked):
             return problem
     return None
 
@@ -58,10 +57,8 @@ def merge(attempt):
     for X, h in _inputs():
         B, L, D = X.shape
         stack = split_heads(X, h)
-        got = attempt(stack, h)
-        if compare(got, stack.reshape(B, L, D)) is None:
-            return "You reshaped straight back. Undo the steps in the reverse order: unfold, permute, then join."
-        if problem := compare(got, merge_heads(stack, h)):
+        straight = "You reshaped straight back. Undo the steps in the reverse order: unfold, permute, then join."
+        if problem := judge(attempt(stack, h), merge_heads(stack, h), {straight: stack.reshape(B, L, D)}):
             return problem
     return None
 
@@ -75,14 +72,12 @@ def heads_first(attempt):
         got = attempt(X, lens, h)
         if not isinstance(got, tuple) or len(got) != 2:
             return "Return two things: the stack and the lengths."
-        stack, lengths = got
-        if compare(stack, split_heads(X, h)) is None:
-            return "That is the usual stack, sentence by sentence. Here head A of every sentence comes first."
-        want = X.reshape(B, L, h, D // h).permute(2, 0, 1, 3).reshape(h * B, L, D // h)
-        if problem := compare(stack, want):
-            return problem
-        if compare(lengths, lens.repeat_interleave(h)) is None:
-            return "repeat_interleave fits the other stack. With the heads first the lengths run through once a head."
-        if problem := compare(lengths, lens.repeat(h)):
+        usual = "That is the usual stack, sentence by sentence. Here head A of every sentence comes first."
+        want = X.reshape(B, L, h, D // h).permute(2, 0, 1, 3).flatten(0, 1)
+        interleaved = "repeat_interleave fits the other stack. Heads first, the lengths run through once a head."
+        problem = judge(got[0], want, {usual: split_heads(X, h)}) or judge(
+            got[1], lens.repeat(h), {interleaved: lens.repeat_interleave(h)}
+        )
+        if problem:
             return problem
     return None
