@@ -1,10 +1,11 @@
-"""What every test shares: one thread for torch, and the same examples on every run under CI."""
+"""What every test shares: one thread for torch; under CI the same examples each run, and no skips."""
 
 import os
 
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # also for the kernels that tests start
+CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
 def pytest_addoption(parser):
@@ -17,7 +18,17 @@ def pytest_configure(config):
     # A slow machine is not a fault, and under CI a run must not depend on chance.
     hypothesis.settings.register_profile("local", deadline=None)
     hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
-    hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+    hypothesis.settings.load_profile("ci" if CI else "local")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What is skipped on a learner's machine for want of a tool is a failure under CI."""
+    report = yield
+    if CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"under CI nothing may be skipped. {reason}"
+    return report
 
 
 @pytest.fixture(autouse=True, scope="session")

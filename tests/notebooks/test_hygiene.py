@@ -179,6 +179,14 @@ def version(book):
     book.metadata.language_info["version"] = "3.11.7"
 
 
+def skipped_by_comment(book):
+    book.cells[2].source = "# NBVAL_SKIP\n2 + 2"
+
+
+def skipped_by_tag(book):
+    book.cells[2].metadata["tags"] = ["nbval-skip"]
+
+
 def same_ids(book):
     book.cells[1]["id"] = book.cells[0]["id"]
 
@@ -216,6 +224,8 @@ BAD = {
     link_that_says_nothing: "cell 1 the link “here” does not say where it goes",
     other_kernel: "does not name the kernel python3",
     version: "carries the version of the Python",
+    skipped_by_comment: "cell 2 is left out by nbval",
+    skipped_by_tag: "cell 2 is left out by nbval",
     same_ids: "has cells without an id of their own",
 }
 
