@@ -147,7 +147,7 @@ def short(value: float) -> str:
         return {"nan": "nan", "inf": "∞", "-inf": "-∞"}[str(value)]
     if value == int(value) and abs(value) < 10_000 - 9000 * (value < 0):
         return str(int(value))
-    for digits in (2, 1, 0):
+    for digits in (2, 1, 0) if abs(value) >= 0.005 else ():
         shown = f"{value:.{digits}f}"
         shown = shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
         if len(shown) <= 4:

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
+from .fonts import drawable, families_for
 from .moves_cells import (
     EACH_CELL,
     check_size,
@@ -41,9 +42,9 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *, columns
     [picture] X (1, 2, 3) → X.mT (1, 3, 2)
     """
     lanes = [recording] if beside is None else [recording, beside]
+    labels = max(map(check_size, lanes)) <= EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
     width = NARROW if columns > 1 else WIDE
-    labels = max(map(check_size, lanes)) <= EACH_CELL
     shown = [[_layout(frame, width, labels) for frame in lane.frames] for lane in lanes]
     if labels:
         width = max(width, *(drawn["size"][0] for lane in shown for drawn in lane))
@@ -110,7 +111,7 @@ class _Panel:
         y, size = self.head, (CELL[0] * zoom, CELL[1] * zoom)
         small = sum(s.ids.numel() for s in self.frame) <= EACH_CELL
         for step, piece in zip(self.frame, self.shown["pieces"], strict=True):
-            index = np.indices(step.shape).reshape(len(step.shape), -1)
+            index = np.indices(step.shape).reshape(len(step.shape), step.ids.numel())
             place = np.array(piece["at"], dtype=float)[:, None].repeat(step.ids.numel(), 1)
             for i, (dx, dy, wrapped) in zip(index, piece["axes"], strict=True):
                 place = place + np.stack([i % wrapped * dx, i // wrapped * dy])
@@ -164,7 +165,11 @@ class _Panel:
         self.canvas.plot(*corner, "o", color=MARK, markersize=8 * self.zoom)
         self.canvas.plot(*corner, "x", color="white", markersize=4.5 * self.zoom, markeredgewidth=1.5 * self.zoom)
 
-    def text(self, x, y, text, pixels, colour="#1c2128", align="left", **look) -> None:
+    def text(self, x, y, text: str, pixels, colour="#1c2128", align="left", **look) -> None:
+        if not text.isascii():  # an axis may have a Chinese name
+            families = families_for(text)
+            text = drawable(text, families)
+            look["family"] = [*([look["family"]] if "family" in look else []), *families]
         self.canvas.text(self.x + x, self.y + y, text, size=pixels * PIXEL, color=colour, ha=align, va="center",
                          parse_math=False, **look)
 

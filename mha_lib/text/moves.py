@@ -90,6 +90,7 @@ HINTS = (
     (r"invalid syntax|was never closed|unmatched|unexpected",
      "Python could not read this: look at brackets, commas and dots."),
 )
+AT_LEAST_ONE = "There must be at least 1 sentence, 1 word, 1 feature and 1 head."
 NO_DIVIDE = "{features} features cannot be shared evenly by {heads} heads; try {choices} heads."
 NOTHING = "nothing"
 NOT_TENSOR = "The last line has to give a tensor made from X; it gave {0}."

@@ -178,7 +178,9 @@ def _tables(recording: Recording) -> str:
 def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
     """Run the learner's text on an X of these sizes, in the notebook's namespace."""
     B, L, D, h = (sizes[name] for name in SIZES)
-    if min(B, L, D, h) < 1 or D % h:
+    if min(B, L, D, h) < 1:
+        raise ValueError(words.AT_LEAST_ONE)
+    if D % h:
         choices = ", ".join(str(k) for k in range(1, D + 1) if D % k == 0)
         raise ValueError(words.NO_DIVIDE.format(features=D, heads=h, choices=choices))
     if B * L * D > MOST_CELLS:
