@@ -104,3 +104,29 @@ def test_says_what_to_install_and_imports_without_it(monkeypatch):
         minilm.load()
     code = "import sys, mha_lib.labs.minilm; assert not {'safetensors', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@here
+def test_a_silenced_head_is_not_heard_and_comes_back(model):
+    before = model.read(SENTENCES[1]).states
+    with minilm.silenced(model, 2, 5):
+        assert not torch.allclose(model.read(SENTENCES[1]).states, before, atol=1e-4)
+        assert model.blocks[2].mix.weight[:, 160:192].eq(0).all()
+        assert model.blocks[2].mix.weight.eq(0).sum() == 384 * 32
+    assert torch.equal(model.read(SENTENCES[1]).states, before)
+
+
+def test_without_the_model_a_notebook_passes_over_the_cells_that_need_it(monkeypatch, capsys):
+    import IPython
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    monkeypatch.setattr(minilm, "missing", lambda: [])
+    assert minilm.ready() and not capsys.readouterr().out
+    monkeypatch.setattr(minilm, "missing", lambda: ["tokenizers"])
+    assert not minilm.ready()
+    assert "pip install tokenizers" in capsys.readouterr().out
+    assert shell.run_cell("# needs the model\nnowhere_defined").success
+    assert minilm.PASSED_OVER in capsys.readouterr().out
+    assert shell.run_cell("found = 1 + 1\n# needs the model").success and shell.user_ns["found"] == 2

