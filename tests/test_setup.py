@@ -142,7 +142,8 @@ def test_repo2docker_takes_the_binder_folder(tmp_path):
 
 @pytest.mark.parametrize(("ci", "closing"), [("", "1 skipped"), ("true", "1 error")])
 def test_without_chromium_the_browser_tests_say_so_and_under_ci_they_fail(ci, closing):
-    command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "tests/browser/test_lab.py", "-kaxe"]
+    command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider"]
+    command += ["tests/browser/test_lab.py", "-kaxe"]
     env = os.environ | {"CI": ci, "PATH": "/nowhere"}
     run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert closing in run.stdout.splitlines()[-1], run.stdout
