@@ -1,4 +1,4 @@
-"""One layer, written eleven ways: from a loop in plain Python to one fused call.
+"""One layer, written ten ways: from a loop in plain Python to one fused call.
 
 Every rung takes (layer, queries, keys, values, keep) and returns the same (B, Lq, D).
 `layer` is an `mha_lib.MultiHeadAttention` with the dot product, whose four maps are used;

@@ -148,11 +148,11 @@ def test_a_wrong_state_is_named_entry_by_entry_and_nothing_is_loaded():
 def test_packed_and_interleaved_layouts():
     for shape in ((18, 4), (18,)):
         packed = torch.arange(18 * (4 if len(shape) == 2 else 1)).view(shape)
-        interleaved = convert.packed_to_interleaved(packed, 3)
+        interleaved = convert.packed_to_interleaved(packed, 2)
         assert interleaved.shape == packed.shape and not torch.equal(interleaved, packed)
-        assert torch.equal(convert.interleaved_to_packed(interleaved, 3), packed)
-    # Head 1 of 3 has its query rows 2, 3 of the packed matrix, its keys at 8, 9, its values at 14, 15.
-    assert convert.packed_to_interleaved(torch.arange(18), 3)[6:12].tolist() == [2, 3, 8, 9, 14, 15]
+        assert torch.equal(convert.interleaved_to_packed(interleaved, 2), packed)
+    # Head B of 2 has its query rows 3–5 of the packed matrix, its keys at 9–11, its values at 15–17.
+    assert convert.packed_to_interleaved(torch.arange(18), 2)[9:].tolist() == [3, 4, 5, 9, 10, 11, 15, 16, 17]
     with pytest.raises(ValueError, match=r"3 · num_heads = 12"):
         convert.packed_to_interleaved(torch.zeros(18, 4), 4)
     with pytest.raises(ValueError, match="num_heads"):
