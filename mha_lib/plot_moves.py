@@ -38,6 +38,8 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *, columns
     Beyond 500 cells the numbers are left out.
     Raises: InputTypeError for anything but recordings; InputValueError beyond 100,000 cells.
 
+    >>> import torch
+    >>> from mha_lib import watch
     >>> plot_moves(watch(lambda X: X.mT, torch.arange(6.).reshape(1, 2, 3)))
     [picture] X (1, 2, 3) → X.mT (1, 3, 2)
     """
