@@ -3,8 +3,10 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 
 import numpy as np
+import torch
 from torch.autograd import profiler
 
 from ..errors import value_error
@@ -27,24 +29,36 @@ def in_words(size: int) -> str:
     return f"{size / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
 
 
+@contextmanager
+def _one_thread():
+    """Measure on one thread: then neither the number of cores nor other programs matter much."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def seconds(fn: Callable[[], object], repeats: int = 5) -> float:
-    """Return the shortest of several runs: what the machine can do when nothing disturbs it."""
-    fn()  # the first run pays for things that the others find ready
+    """Return the processor time of the shortest of several runs, on one thread."""
     times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        fn()
-        times.append(time.perf_counter() - start)
+    with _one_thread():
+        fn()  # the first run pays for things that the others find ready
+        for _ in range(repeats):
+            start = time.process_time()
+            fn()
+            times.append(time.process_time() - start)
     return min(times)
 
 
 def peak_bytes(fn: Callable[[], object]) -> int:
-    """Return the most bytes of tensors, its result included, that fn holds at once on the CPU.
+    """Return the most bytes of tensors, its result included, that fn holds at once, on one thread.
 
-    Counted by torch's profiler from what is allocated and freed, inside kernels too.
+    Counted by torch's profiler from what is allocated and freed on the CPU, inside kernels too.
     """
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
-    with profiler.profile(profile_memory=True) as recording:
+    with _one_thread(), profiler.profile(profile_memory=True) as recording:
         fn()
     changes = [event for event in recording.kineto_results.events() if event.name() == "[memory]"]
     held = np.cumsum([0] + [event.nbytes() for event in sorted(changes, key=lambda e: e.start_ns())])
