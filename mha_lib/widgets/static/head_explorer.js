@@ -73,6 +73,9 @@ function make(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
+  // Arrows and Enter are the control's own, not the notebook's.
+  if (["button", "input", "select"].includes(tag) || "tabindex" in attributes)
+    node.setAttribute("data-lm-suppress-shortcuts", "true");
   node.append(...children);
   return node;
 }
@@ -247,12 +250,28 @@ function render({ model, el }) {
       return make("figure", {}, make("figcaption", { style: `--head:${heads[head].colour};--on:${heads[head].ink}` },
         fill(text.head, { letter: heads[head].letter })), svg);
     }));
+    makeTable(shown);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(shown.includes(i))));
     layerPicker.value = String(get("layer"));
     drawQuery();
   }
 
   // ---- one query: its row in every map, its lines, its numbers
+
+  let cells = []; // a list a head: a cell a key, and the sum
+
+  function makeTable(shown) {
+    cells = shown.map((head) => Array.from({ length: Lk + 1 }, () =>
+      make("td", { style: `--head:${heads[head].colour}` })));
+    const across = (k) => cells.map((column) => column[k]);
+    table.replaceChildren(make("caption"),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, text.keys), ...shown.map((head) =>
+        make("th", { scope: "col", style: `--head:${heads[head].colour};--on:${heads[head].ink}` },
+          make("span", {}, heads[head].letter))))),
+      make("tbody", {}, ...keys.map((word, k) =>
+        make("tr", {}, make("th", { scope: "row", title: word, dir: "auto" }, word), ...across(k)))),
+      make("tfoot", {}, make("tr", {}, make("th", { scope: "row" }, text.sum), ...across(Lk))));
+  }
 
   function drawQuery() {
     const query = get("query");
@@ -278,20 +297,16 @@ function render({ model, el }) {
       });
     });
 
-    const cells = (value, n) => {
-      const share = value < MASKED ? Math.min(100, value / 10) : 0;
-      return make("td", { class: value === MASKED ? "mha-heads-hatch" : null,
-        style: `--head:${heads[shown[n]].colour};--share:${share}%` }, number(value, text));
-    };
-    table.replaceChildren(
-      make("caption", {}, fill(text.caption, { query: queries[query] })),
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, text.keys), ...shown.map((head) =>
-        make("th", { scope: "col", style: `--head:${heads[head].colour};--on:${heads[head].ink}` },
-          make("span", {}, heads[head].letter))))),
-      make("tbody", {}, ...keys.map((word, k) =>
-        make("tr", {}, make("th", { scope: "row", title: word, dir: "auto" }, word), ...rows.map((values, n) => cells(values[k], n))))),
-      make("tfoot", {}, make("tr", {}, make("th", { scope: "row" }, text.sum),
-        ...shown.map((head) => make("td", {}, number(sum(head, query), text))))));
+    table.caption.textContent = fill(text.caption, { query: queries[query] });
+    rows.forEach((values, n) => {
+      values.forEach((value, k) => {
+        const cell = cells[n][k];
+        cell.textContent = number(value, text);
+        cell.className = value === MASKED ? "mha-heads-hatch" : "";
+        cell.style.backgroundSize = `${value < MASKED ? Math.min(100, value / 10) : 0}% 4px`;
+      });
+      cells[n][Lk].textContent = number(sum(shown[n], query), text);
+    });
 
     const parts = shown.map((head, n) => {
       const best = largest(rows[n]);
