@@ -463,6 +463,11 @@ function editor(parent, model, words) {
     for (const input of [...Object.values(fields), button]) input.disabled = true;
     make("p", "mha-note", form, words.needs_kernel);
   }
+  form.addEventListener("keydown", event => { // JupyterLab keeps Enter from submitting a form by itself
+    if (event.key !== "Enter" || event.target === button) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
   form.addEventListener("submit", event => {
     event.preventDefault();
     trouble.textContent = words.running;
