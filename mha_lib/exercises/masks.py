@@ -78,7 +78,7 @@ def softmax(attempt):
     if got.requires_grad:
         got[0, 1].backward()
         if given.grad.isnan().any():
-            return "The numbers are right, but the gradient is NaN: it comes out of the row of −inf that softmax was given."
+            return "The numbers are right, but the gradient is NaN: a row of nothing but −inf went into softmax."
     return None
 
 
