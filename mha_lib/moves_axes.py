@@ -102,7 +102,8 @@ def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, .
         elif not own:
             axes.append((("copy", size),))
         elif len(alone) == len(own):
-            axes.append(tuple(own) if product == size else (("·".join(f for f, _ in own if f != "tensor"), size),))
+            joined = "·".join(name for name, _ in own if name != "tensor")
+            axes.append(tuple(own) if product == size else ((joined, size),))
         elif len(own) == 1 and all(sum(a in along[f] for f in found) == 1 for a in along[own[0]]):
             part = sorted(along[own[0]]).index(axis) + 1
             axes.append(((f"{own[0][0]}.{part}", size),))

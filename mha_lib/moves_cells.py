@@ -56,7 +56,8 @@ def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
         for at in map(tuple, somewhere.nonzero().tolist()):
             sets = [{f: sorted(set(c[f][at].flatten().tolist())) for f in named} for c in (here, there)]
             if sets[0] != sets[1]:
-                place = " · ".join(w for a, i in zip(good.axes, at, strict=False) for w, _ in index_words(a, i))
+                place = " · ".join(word for axis, i in zip(good.axes, at, strict=False)
+                                   for word, _ in index_words(axis, i))
                 place = place[:1].upper() + place[1:]
                 return words.COMPARE["mixed"].format(place=place, right=_things(sets[0], sets[1]),
                                                      found=_things(sets[1], sets[0]))
@@ -145,6 +146,8 @@ def short(value: float) -> str:
     value = float(value)
     if value != value or abs(value) == float("inf"):
         return {"nan": "nan", "inf": "∞", "-inf": "-∞"}[str(value)]
+    if abs(value) < 1e-6:  # rounding noise differs between machines
+        return "0"
     if value == int(value) and abs(value) < 10_000 - 9000 * (value < 0):
         return str(int(value))
     for digits in (2, 1, 0) if abs(value) >= 0.005 else ():
@@ -155,7 +158,7 @@ def short(value: float) -> str:
     return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def _path(recording: Recording) -> str:
-    return " → ".join(f"{frame_operation(frame)} {', '.join(str(s.shape) for s in frame)}" for frame in recording.frames)
-
-
+def path(recording: Recording) -> str:
+    """Return the whole way in one line: X (2, 4, 10) → X.mT (2, 10, 4)."""
+    return " → ".join(f"{frame_operation(frame)} {', '.join(str(step.shape) for step in frame)}"
+                      for frame in recording.frames)

@@ -15,6 +15,7 @@ from .moves_cells import (
     frame_memory,
     frame_operation,
     frame_title,
+    path,
     short,
     tape_words,
     values,
@@ -30,7 +31,8 @@ TONES = ("#8a4b00", "#1d5fa8", "#a8307c", "#00705a", "#6a3fb5", "#57606a")  # as
 MARK, SOFT = "#c00030", "#57606a"
 
 
-def plot_moves(recording: Recording, beside: Recording | None = None, *, columns: int | None = None) -> Drawing:
+def plot_moves(recording: Recording, beside: Recording | None = None, *,
+               columns: int | None = None) -> Drawing:
     """Draw every step of a recording: cells, names, shape, strides and memory.
 
     Two steps stand side by side unless `columns` says otherwise. With `beside` only the
@@ -46,13 +48,13 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *, columns
     lanes = [recording] if beside is None else [recording, beside]
     labels = max(map(check_size, lanes)) <= EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
-    width = NARROW if columns > 1 else WIDE
+    width: float = NARROW if columns > 1 else WIDE
     shown = [[_layout(frame, width, labels) for frame in lane.frames] for lane in lanes]
     if labels:
         width = max(width, *(drawn["size"][0] for lane in shown for drawn in lane))
     palette: dict[tuple[str, str], int] = {}
     looks = [(colours(lane, palette), values(lane)) for lane in lanes]
-    wrong, sentence, alt = None, "", "; ".join(_path(lane) for lane in lanes)
+    wrong, sentence, alt = None, "", "; ".join(path(lane) for lane in lanes)
     if beside is not None:
         wrong, sentence = compare(recording, beside)
         alt = f"{alt}. {sentence}"
@@ -83,11 +85,6 @@ def _layout(frame: list[Step], width: float, labels: bool) -> Picture:
     return picture([(frame_title(frame, step), step.shape, step.axes) for step in frame], width, labels)
 
 
-def _path(lane: Recording) -> str:
-    return " → ".join(f"{frame_operation(frame)} {', '.join(str(step.shape) for step in frame)}"
-                      for frame in lane.frames)
-
-
 class _Panel:
     """One step: what was done, the picture, the memory as a strip under it."""
 
@@ -105,7 +102,8 @@ class _Panel:
         step, zoom = self.frame[0], self.zoom
         title = f"{self.number}. {frame_operation(self.frame)}"
         most = int(self.width / 10.6)
-        self.text(0, 12, title if len(title) <= most else title[: most - 1] + "…", 17, family=MONO, weight="bold")
+        title = title if len(title) <= most else title[: most - 1] + "…"
+        self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
         self.text(0, 52, f"{words.LABELS['stride']} {step.stride}", 14, SOFT)
         for line, sentence in enumerate(self.sentence):
@@ -124,8 +122,8 @@ class _Panel:
                 self.cross(place[self.wrong.numpy().ravel()], size)
         for left, top, wide, parts in self.shown["blocks"]:
             self.label(left + wide / 2, y + top + 9, parts, "center")
-            line = [self.x + left, self.x + left + wide - 1], [self.y + y + top + 19] * 2
-            self.canvas.add_line(Line2D(*line, color=TONES[parts[-1][1]] if parts else SOFT))
+            across, down = [self.x + left, self.x + left + wide - 1], [self.y + y + top + 19] * 2
+            self.canvas.add_line(Line2D(across, down, color=TONES[parts[-1][1]] if parts else SOFT))
         for left, top, wide, parts in self.shown["rows"]:
             self.label(left + wide, y + top + CELL[1] / 2, parts, "right")
         self.tape(y + self.shown["size"][1] * zoom + 8)
@@ -144,7 +142,8 @@ class _Panel:
         square = np.array([(0, 0), (w, 0), (w, h), (0, h)])
         turn = np.linspace(0, 2 * np.pi, 33)  # the second sentence's cells are round at both ends
         side, up = np.cos(turn), np.sin(turn)
-        outline = np.stack([w / 2 + side * h / 2 + np.sign(side.round(6)) * (w - h) / 2, h / 2 + up * h / 2], 1)
+        across = w / 2 + side * h / 2 + np.sign(side.round(6)) * (w - h) / 2
+        outline = np.stack([across, h / 2 + up * h / 2], 1)
         corners = [self.corners[i] if blank is not None and i >= 0 else 0 for i in ids]
         place = place + (self.x, self.y)
         looks = [self.palette[self.colours[i]] if i >= 0 else ("#ffffff", SOFT) for i in ids]
@@ -162,18 +161,21 @@ class _Panel:
         w, h = size[0] - 1, size[1] - 1
         place = place + (self.x, self.y)
         frame = np.array([(1, 1), (w - 1, 1), (w - 1, h - 1), (1, h - 1)])
-        self.canvas.add_collection(PolyCollection([frame + p for p in place], facecolors="none", edgecolors=MARK))
+        self.canvas.add_collection(PolyCollection(
+            [frame + p for p in place], facecolors="none", edgecolors=MARK))
         corner = (place + (w - 2, 2)).T
         self.canvas.plot(*corner, "o", color=MARK, markersize=8 * self.zoom)
-        self.canvas.plot(*corner, "x", color="white", markersize=4.5 * self.zoom, markeredgewidth=1.5 * self.zoom)
+        self.canvas.plot(*corner, "x", color="white", markersize=4.5 * self.zoom,
+                         markeredgewidth=1.5 * self.zoom)
 
     def text(self, x, y, text: str, pixels, colour="#1c2128", align="left", **look) -> None:
         if not text.isascii():  # an axis may have a Chinese name
             families = families_for(text)
             text = drawable(text, families)
             look["family"] = [*([look["family"]] if "family" in look else []), *families]
-        self.canvas.text(self.x + x, self.y + y, text, size=pixels * PIXEL, color=colour, ha=align, va="center",
-                         parse_math=False, **look)
+        self.canvas.text(self.x + x, self.y + y, text, size=pixels * PIXEL, color=colour, ha=align,
+                         va="center", parse_math=False, **look)
 
     def label(self, x: float, y: float, parts: Words, align: str) -> None:
-        self.text(x, y, " · ".join(part for part, _ in parts), 14, TONES[parts[0][1]] if parts else SOFT, align)
+        colour = TONES[parts[0][1]] if parts else SOFT
+        self.text(x, y, " · ".join(part for part, _ in parts), 14, colour, align)

@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 import mha_lib as mha
+from mha_lib.widgets.base import BrowserPicture
 
 
-def pages() -> dict[str, tuple[str, object]]:
+def pages() -> dict[str, tuple[str, BrowserPicture]]:
     """Return each page's file name, title and widget."""
     ex = mha.example()
     B, L, D, h = *ex.X.shape, ex.num_heads
@@ -15,14 +16,15 @@ def pages() -> dict[str, tuple[str, object]]:
     wrong = mha.watch(lambda X: X.reshape(B * h, L, D // h), numbers)
     back = mha.watch(lambda X: mha.merge_heads(mha.split_heads(X, h), h), numbers)
     layer = mha.watch(lambda X: ex.layer(X, X, X, ex.valid_lens, need_weights=True)[0], ex.X)
-    weights = ex.layer(ex.X, ex.X, ex.X, ex.valid_lens, need_weights=True)[1]
+    lens = ex.valid_lens
+    weights = ex.layer(ex.X, ex.X, ex.X, lens, need_weights=True)[1]
     moves, explorer = mha.widgets.TensorMoves, mha.widgets.HeadExplorer
     return {
         "split.html": ("Split into heads", moves(right)),
         "split_right_and_wrong.html": ("The split beside a straight reshape", moves(right, beside=wrong)),
         "split_and_merge.html": ("Into heads and back", moves(back)),
         "layer.html": ("One multi-head layer, step by step", moves(layer)),
-        "heads.html": ("What each head looks at", explorer(weights, ex.words[0], sample=0, valid_lens=ex.valid_lens)),
+        "heads.html": ("What each head looks at", explorer(weights, ex.words[0], sample=0, valid_lens=lens)),
     }
 
 

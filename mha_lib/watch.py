@@ -4,24 +4,20 @@ torch decides what happened: beside each tensor runs a shadow of the same memory
 whose cells hold addresses, and every operation is done to the shadow as well.
 """
 
-import ast
-import linecache
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from .errors import type_error, value_error
-from .moves_axes import Axis, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
-from .text import moves as words
+from .moves_axes import Axis, Origin, axis_name
+from .moves_meaning import name_steps
+from .moves_source import as_written
 
 # Operations that only move cells: done to the shadow exactly as to the tensor.
 MOVES = frozenset("""
@@ -35,11 +31,13 @@ MOVES = frozenset("""
     squeeze_ unsqueeze_ detach_ copy_ __setitem__""".split())
 # Another number type or device, the same numbers in the same places.
 WRITES = ("copy_", "__setitem__")
+BESIDE = (*WRITES, "broadcast_tensors", "block_diag")  # X may be any of their tensors
 CASTS = frozenset("to type float double half bfloat16 int long short cpu type_as requires_grad_".split())
+# Arithmetic that may change nothing, as a mask does that takes nothing out: cells are then followed on.
+IDLE = frozenset("masked_fill where dropout mul add sub div nan_to_num clamp relu abs round".split())
 # Results that look like X but hold nothing of it.
 UNRELATED = re.compile(r"(new_\w+|\w+_like)$")
 MAX_STEPS = 500
-_LIBRARY, _TORCH = os.path.dirname(__file__), os.path.dirname(torch.__file__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +106,18 @@ class Recording:
         return list(grouped.values())
 
     def __repr__(self) -> str:
-        rows = [(s.operation, str(s.shape), f"strides {s.stride}", ", ".join(s.axis_names)) for s in self.steps]
+        rows = [(s.operation, str(s.shape), f"strides {s.stride}", ", ".join(s.axis_names))
+                for s in self.steps]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        return "\n".join("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]).rstrip()
-                         for row in rows)
+        lines = ("  ".join([*map(str.ljust, row, widths), row[3]]) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)
 
 
-def watch(fn: Callable, X: Tensor | Sequence[Tensor] | Mapping[str, Tensor], *,
-          axes: Sequence[str] | None = None, num_heads: int | None = None) -> Recording:
+Given = Tensor | Sequence[Tensor] | Mapping[str, Tensor]
+
+
+def watch(fn: Callable, X: Given, *, axes: Sequence[str] | None = None,
+          num_heads: int | None = None) -> Recording:
     """Run `fn` on X and record what each tensor operation does to every cell.
 
     Shapes: X of any shape; a tuple or dict of tensors is handed on as several arguments
@@ -125,9 +127,10 @@ def watch(fn: Callable, X: Tensor | Sequence[Tensor] | Mapping[str, Tensor], *,
     Raises: InputTypeError if fn is not callable, X is no tensor, or the result is none;
     InputValueError if the result was not made from X by torch, or names do not fit.
 
-    >>> r = watch(lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3), torch.arange(80.).reshape(2, 4, 10))
-    >>> [s.shape for s in r.steps], r.steps[2].shares_memory
-    ([(2, 4, 10), (2, 4, 2, 5), (2, 2, 4, 5)], True)
+    >>> watch(lambda X: X.reshape(2, 3, 2, 2).permute(0, 2, 1, 3), torch.zeros(2, 3, 4))
+    X                      (2, 3, 4)     strides (12, 4, 1)     sentence, word, feature
+    X.reshape(2, 3, 2, 2)  (2, 3, 2, 2)  strides (12, 4, 2, 1)  sentence, word, head, feature
+    .permute(0, 2, 1, 3)   (2, 2, 3, 2)  strides (12, 2, 4, 1)  sentence, head, word, feature
     """
     if not callable(fn):
         raise type_error("fn", "a function of X", type(fn).__name__, "Write lambda X: X.reshape(...).")
@@ -155,7 +158,8 @@ def watch(fn: Callable, X: Tensor | Sequence[Tensor] | Mapping[str, Tensor], *,
         raise value_error("fn", "a result made from its argument by torch operations", "a tensor that is not",
                           "numpy, tolist and item leave torch, and a tensor from outside fn is not X: "
                           "cells can be followed only from fn's argument on.")
-    return recorder.finish(axes, num_heads, result)
+    steps, origins, heads = name_steps(recorder.steps, recorder.origins, recorder.births, axes, num_heads)
+    return Recording(tuple(steps), tuple(origins), heads, result)
 
 
 class _Recorder(TorchFunctionMode):
@@ -181,8 +185,7 @@ class _Recorder(TorchFunctionMode):
         """Return a shadow whose memory is numbered anew in address order."""
         size, stride = tuple(tensor.shape), tensor.stride()
         span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if tensor.numel() else 0
-        index = torch.stack(torch.meshgrid(*map(torch.arange, size), indexing="ij"), -1).reshape(-1, len(size)) \
-            if size else torch.zeros(1, 0, dtype=torch.int64)
+        index = torch.ones(size).nonzero()  # of every cell
         places = torch.zeros(span, len(size), dtype=torch.int64)
         at = (index * torch.tensor(stride, dtype=torch.int64)).sum(-1)
         places[at] = index
@@ -200,7 +203,7 @@ class _Recorder(TorchFunctionMode):
         ours, within = written
         flat = torch.empty(0, dtype=torch.float64).set_(shadow.untyped_storage())
         self.steps.append(Step(
-            operation, name, kind, tuple(shadow.shape), shadow.stride(), shadow.storage_offset(), shares,
+            operation, name, kind, tuple(shadow.shape), shadow.stride(), int(shadow.storage_offset()), shares,
             tensor.is_contiguous(), tensor.detach().clone(), shadow.long() - 1, flat.long() - 1,
             self.frame, parents, ours, within))
         self.shadows[id(tensor)] = (tensor, shadow, len(self.steps) - 1)
@@ -210,48 +213,58 @@ class _Recorder(TorchFunctionMode):
         given = [t for t in _tensors((args, kwargs)) if id(t) in self.shadows]
         if not given:
             return func(*args, **kwargs)
-        name = func.__name__ if func.__name__ != "__get__" else func.__self__.__name__
-        in_place = name == "__setitem__" or (name[-1] == "_" and name[-2] != "_") or kwargs.get("out") is not None
+        name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
+        out = kwargs.get("out")
+        in_place = out is not None or name == "__setitem__" or re.search(r"[^_]_$", name) is not None
         seen = [self.shadows[id(t)] for t in given]
         memory = {_storage(t) for t in given}
         result = func(*args, **kwargs)
         if in_place:
-            outputs = [kwargs["out"] if "out" in kwargs else args[0]]
+            outputs = [args[0] if out is None else out]
         else:
             outputs = [t for t in _tensors(result) if t.dtype != torch.bool]
+        first = args[0] if args else next(iter(kwargs.values()))
+        moves = name in MOVES or name in CASTS
         if not outputs or UNRELATED.match(name):
             return result
+        if moves and isinstance(first, Tensor) and id(first) not in self.shadows and name not in BESIDE:
+            return result  # another tensor that only took X's shape or type
         self.frame += 1
-        operation, *written = _written(sys._getframe(1), name, args, kwargs)
+        operation, *written = as_written(sys._getframe(1), name, args, kwargs)
         shadows = self._moved(func, name, args, kwargs, outputs)
         kind = "move" if shadows and name not in WRITES else "in place" if in_place else "new values"
         for number, tensor in enumerate(outputs):
             label = operation if len(outputs) == 1 else f"{operation}[{number}]"
-            if not shadows and not in_place and self._idle(tensor, given[0]):
+            if shadows:
+                shadow = shadows[number]
+            elif not in_place and name in IDLE and tensor.shape == given[0].shape and tensor.equal(given[0]):
                 shadow, kind = self._cast(given[0], tensor), "no change"
             else:
-                shadow = shadows[number] if shadows else self._fresh(tensor, label)
+                shadow = self._fresh(tensor, label)
             if in_place and not shadows:
                 shadow = self._written_over(tensor, shadow, name, args)
-            self._note(tensor, shadow, name, label, kind, tuple(dict.fromkeys(s for *_, s in seen)), written,
-                       _storage(tensor) in memory)
+            parents = tuple(dict.fromkeys(step for *_, step in seen))
+            self._note(tensor, shadow, name, label, kind, parents, written, _storage(tensor) in memory)
         return result
 
     def _moved(self, func, name: str, args, kwargs, outputs: list[Tensor]) -> list[Tensor] | None:
         """Do a movement to the shadows; None if this is none, so that values are new."""
         if name in CASTS:
             return [self._cast(args[0], outputs[0])]
-        if name not in MOVES or "out" in kwargs or any(isinstance(a, torch.dtype) for a in args):
+        new_type = any(isinstance(a, torch.dtype) for a in args)  # view(torch.int32) is no movement
+        if name not in MOVES or kwargs.get("out") is not None or new_type:
             return None
         if name in WRITES and id(args[-1]) not in self.shadows:
             return None
-        blank = name in WRITES or isinstance(args[0] if args else None, tuple | list)
+        blank = name in BESIDE or not isinstance(args[0] if args else None, Tensor)
 
-        def swap(tensor: Tensor) -> Tensor:  # a tensor from elsewhere that cells are put beside is blank
-            if id(tensor) in self.shadows or not blank:
-                return self.shadows[id(tensor)][1] if id(tensor) in self.shadows else tensor
+        def swap(tensor: Tensor) -> Tensor:
+            if id(tensor) in self.shadows:
+                return self.shadows[id(tensor)][1]
+            if not blank:
+                return tensor  # an index
             length = tensor.untyped_storage().nbytes() // tensor.element_size()
-            nowhere = torch.zeros(length, dtype=torch.float64)
+            nowhere = torch.zeros(length, dtype=torch.float64)  # a tensor from elsewhere
             return nowhere.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
         if name in WRITES:  # an index in between stays what it is
             args = (swap(args[0]), *args[1:-1], swap(args[-1]))
@@ -275,10 +288,6 @@ class _Recorder(TorchFunctionMode):
             return shadow
         return torch.empty_strided(shadow.shape, new.stride(), dtype=shadow.dtype).copy_(shadow)
 
-    def _idle(self, new: Tensor, old: Tensor) -> bool:
-        """Tell whether arithmetic changed nothing, as a mask does that takes nothing out."""
-        return new.shape == old.shape and new.dtype == old.dtype and new.numel() > 0 and new.equal(old)
-
     def _written_over(self, tensor: Tensor, fresh: Tensor, name: str, args) -> Tensor:
         """Number the cells that were overwritten anew, in the memory they share with others."""
         if id(tensor) not in self.shadows:
@@ -289,77 +298,6 @@ class _Recorder(TorchFunctionMode):
             chosen.zero_()[args[1]] = True
         shadow.copy_(torch.where(chosen, fresh, shadow))
         return shadow
-
-    def finish(self, axes: Sequence[str] | None, num_heads: int | None, result: Any) -> Recording:
-        """Name every step's axes and say what happened at it."""
-        heads = num_heads or self._heads()
-        for number, step in enumerate(self.steps):
-            if number in self.births:
-                born = self.births[number]
-                if step.kind == "input":
-                    own = default_axes(step.shape, axes)
-                elif step.kind == "in place":
-                    own = self.steps[step.parents[0]].axes
-                else:
-                    own = new_axes(step.name, [self.steps[p].axes for p in step.parents], step.shape)
-                self.origins[born] = replace(self.origins[born], axes=with_heads(own, heads))
-            used = self._used(step.ids.numpy())
-            named, mixed = name_axes(step.ids.numpy(), used)
-            sentence = words.SENTENCES[self._what(step, number)] if step.kind != "new values" else _meaning(step, named)
-            if step.kind == "move" and mixed:
-                said = [words.MIXED.format(axis=a, names=words.AND.join(names)) for a, names in mixed.items()]
-                sentence += f" {', '.join(said).capitalize()}."
-            self.steps[number] = replace(step, axes=named, origins=used, sentence=sentence.format(
-                origin=self.origins[0].name))
-        return Recording(tuple(self.steps), tuple(self.origins), heads, result)
-
-    def _used(self, ids: np.ndarray) -> tuple[Origin, ...]:
-        """Return the origins that these cells come from."""
-        if not ids.size:
-            return ()
-        low, high = ids.min(), ids.max()
-        near = [o for o in self.origins if o.start <= high and low < o.start + len(o.places)]
-        return tuple(o for o in near if len(near) == 1 or ((ids >= o.start) & (ids < o.start + len(o.places))).any())
-
-    def _heads(self) -> int | None:
-        """Read the number of heads off the first step whose last axis is a piece of the features."""
-        for step in self.steps:
-            width = next((o.shape[-1] for o in self.origins if o.shape and step.ids.numel() and
-                          o.start <= step.ids.max() < o.start + len(o.places)), 0)
-            piece = step.shape[-1] if step.shape else 0
-            if 1 < piece < width and width % piece == 0 and (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all():
-                return width // piece
-        return None
-
-    def _what(self, step: Step, number: int) -> str:
-        """Name what happened, from the addresses and the memory alone."""
-        if step.kind != "move":
-            return "write" if step.kind == "in place" and number not in self.births else step.kind
-        old = self.steps[step.parents[0]]
-        order = step.ids.flatten().equal(old.ids.flatten())
-        repeats = step.ids.unique().numel() < step.ids.numel()
-        if step.shares_memory:
-            if order:
-                return "same" if (step.shape, step.stride) == (old.shape, old.stride) else "cut"
-            return "repeat view" if repeats else "part" if step.ids.numel() < old.ids.numel() else "walk"
-        if (step.ids < 0).sum() > (old.ids < 0).sum():
-            return "fill"
-        if len(step.parents) > 1:
-            return "join"
-        if order:
-            return "copy same" if old.is_contiguous else "copy order"
-        return "copy repeat" if repeats else "copy part" if step.ids.numel() < old.ids.numel() else "copy order"
-
-
-def _meaning(step: Step, axes: tuple[Axis, ...]) -> str:
-    key = {"bmm": "matmul", "baddbmm": "matmul", "mm": "matmul", "div": "scale", "mul": "scale",
-           "__truediv__": "scale", "masked_fill": "mask", "where": "mask"}.get(step.name, step.name)
-    names = [axis_name(axis, number) for number, axis in enumerate(axes)]
-    if key == "matmul" and names[-2:] == ["query", "key"]:
-        key = "scores"
-    elif key == "matmul" and names[-2:] == ["query", "feature"]:
-        key = "context"
-    return words.MEANINGS.get(key, words.SENTENCES["new values"])
 
 
 def _tensors(tree: Any) -> Iterator[Tensor]:
@@ -382,70 +320,3 @@ def _map(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage()._cdata
-
-
-def _written(frame, name: str, args, kwargs) -> tuple[str, bool, str]:
-    """Return the operation as written, whether in mha_lib, and the library call it happened in."""
-    inside = False  # a library other than torch made the call, so its source is not the learner's
-    while frame.f_back:
-        file = frame.f_code.co_filename
-        if file.startswith(_TORCH) or file == __file__:
-            pass
-        elif "site-packages" in file and not file.startswith(_LIBRARY):
-            inside = True
-        else:
-            break
-        frame = frame.f_back
-    source = _source(frame, statement=name in WRITES)
-    rebuilt = _rebuilt(name, args, kwargs)
-    ours = frame.f_code.co_filename.startswith(_LIBRARY + os.sep)
-    if inside:
-        return rebuilt, ours, source or ""
-    return (source if source and len(source) <= 72 else rebuilt), ours, ""
-
-
-def _source(frame, statement: bool) -> str | None:
-    """Cut the expression that is being evaluated out of the frame's source."""
-    where = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    if not where or None in where or not 0 < where[1] <= len(lines):
-        return None
-    first, last, start, end = where
-    if statement:  # an assignment's own place is only its left side
-        return lines[first - 1].encode()[start:].decode().split(";")[0].strip()
-    chosen = [line.encode() for line in lines[first - 1:last]]
-    chosen[-1] = chosen[-1][:end]
-    before, chosen[0] = chosen[0][:start].decode(), chosen[0][start:]
-    written = b"".join(chosen).decode()
-    try:
-        node = ast.parse(f"({written})", mode="eval").body
-    except SyntaxError:
-        return " ".join(written.split())
-    called = node.func if isinstance(node, ast.Call) else node
-    if isinstance(called, ast.Attribute | ast.Subscript) and isinstance(called.value, ast.Call | ast.Subscript):
-        whole = f"({written})".encode().splitlines(keepends=True)
-        rest = whole[called.value.end_lineno - 1:]
-        written = b"".join([rest[0][called.value.end_col_offset:], *rest[1:]]).decode().strip()[:-1]
-        written = re.sub(r"^[\s)]*", "", written)
-    elif before.rstrip().endswith("."):  # a chain over several lines: Python marks it from the name on
-        written = "." + written
-    return " ".join(written.split())
-
-
-def _rebuilt(name: str, args, kwargs) -> str:
-    """Write an operation down from its call."""
-    def show(value: Any) -> str:
-        if isinstance(value, Tensor):
-            return "…"
-        if isinstance(value, slice):
-            parts = ["" if part is None else str(part) for part in (value.start, value.stop, value.step)]
-            return ":".join(parts[: 2 if value.step is None else 3])
-        return "..." if value is Ellipsis else str(value)
-    if name == "__getitem__":
-        index = args[1] if isinstance(args[1], tuple) else (args[1],)
-        return f"[{', '.join(map(show, index))}]"
-    method = bool(args) and isinstance(args[0], Tensor)
-    if method and len(args) == 1 and name in ("T", "mT", "data"):
-        return f".{name}"
-    shown = [show(a) for a in (args[1:] if method else args)] + [f"{k}={show(v)}" for k, v in kwargs.items()]
-    return f"{'.' if method else 'torch.'}{name}({', '.join(shown)})"

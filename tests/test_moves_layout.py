@@ -47,7 +47,7 @@ def test_after_permute_sentences_are_rows_and_heads_columns_of_blocks():
 
 def test_the_stack_of_four_is_labelled():
     labels = [" · ".join(w for w, _ in words) for *_, words in frame(STEPS[3])["blocks"]]
-    assert labels == ["sentence 1 · head A", "sentence 1 · head B", "sentence 2 · head A", "sentence 2 · head B"]
+    assert labels == [f"sentence {s} · head {h}" for s in (1, 2) for h in "AB"]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

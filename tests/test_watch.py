@@ -138,7 +138,7 @@ def chains(draw):
         k = draw(st.sampled_from(factors)) if factors else 1
         options = [
             ("reshape", (tensor.numel() // k if size else -1, k) if k else (-1,)),
-            ("permute", tuple(draw(st.permutations(range(n))))),
+            ("permute", (tuple(draw(st.permutations(range(n)))),)),
             ("flatten", ()), ("unsqueeze", (axis,)), ("contiguous", ()), ("clone", ()),
             ("repeat", (2,) + (1,) * (n - 1 if n else 0)),
         ]  # fmt: skip
@@ -232,6 +232,18 @@ def test_arithmetic_starts_new_values():
     assert "scores" in recording.steps[2].sentence and "sum to 1" in recording.steps[3].sentence
     assert recording.steps[4].addresses[1].tolist() == [[16, 17, 18, 19], [20, 21, 22, 23]]
     assert recording.steps[3].addresses.equal(torch.arange(32).reshape(2, 4, 4))
+
+
+def test_a_tensor_that_only_takes_xs_shape_is_no_step():
+    other = torch.zeros(80)
+    steps = watch(lambda X: X + other.view_as(X) + torch.ones(10).expand_as(X).type_as(X), X).steps
+    assert [s.kind for s in steps] == ["input", "no change", "new values"]
+
+
+def test_a_mask_that_takes_nothing_out_keeps_the_cells():
+    nothing = torch.zeros(2, 4, 10, dtype=torch.bool)
+    steps = watch(lambda X: X.masked_fill(nothing, 0.0).mT, X).steps
+    assert steps[1].kind == "no change" and steps[2].addresses.equal(X.mT.long())
 
 
 def test_random_operations_are_new_values():

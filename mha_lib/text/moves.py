@@ -54,6 +54,7 @@ LABELS = {
     "tape_new": "new numbers",
     "picture": "Cells of the tensor. Arrow keys pick a cell to follow.",
     "follow_hint": "Point at a cell to follow it; or focus the picture and use the arrow keys.",
+    "follow_many": "The cell at address {address} of {origin}:",
     "follow": "Number {value} of {origin}, address {address}:",
     "walk": "the strides lead to it:", "along": "along {name}",
     "absent": "not here",

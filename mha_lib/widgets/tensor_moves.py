@@ -17,10 +17,20 @@ from torch import Tensor
 from ..errors import MhaError, value_error
 from ..moves_axes import axis_name
 from ..moves_cells import (
-    EACH_CELL, MOST_CELLS, check_size, colours, compare, frame_memory, frame_operation, frame_title, short,
-    tape_words, values,
+    EACH_CELL,
+    MOST_CELLS,
+    check_size,
+    colours,
+    compare,
+    frame_memory,
+    frame_operation,
+    frame_title,
+    path,
+    short,
+    tape_words,
+    values,
 )
-from ..moves_layout import CELL, NARROW, WIDE, picture, tone
+from ..moves_layout import CELL, NARROW, WIDE, index_words, picture, tone
 from ..text import moves as words
 from ..watch import Recording, Step, watch
 from .base import BrowserPicture
@@ -101,9 +111,9 @@ class TensorMoves(BrowserPicture):
             self.send({"kind": "done"})
 
     def __repr__(self) -> str:
-        shown = [f"TensorMoves: {_path(self.recording)}"]
+        shown = [f"TensorMoves: {path(self.recording)}"]
         if self.beside:
-            shown += [f"beside: {_path(self.beside)}", self.pictures["compare"]["sentence"]]
+            shown += [f"beside: {path(self.beside)}", self.pictures["compare"]["sentence"]]
         return "\n".join(shown)
 
     def fallback(self) -> str:
@@ -157,21 +167,27 @@ def _facts(step: Step, start: int) -> dict:
     }
 
 
-def _path(recording: Recording) -> str:
-    return " → ".join(f"{frame_operation(frame)} {', '.join(str(step.shape) for step in frame)}"
-                      for frame in recording.frames)
-
-
 def _tables(recording: Recording) -> str:
-    """Return every step as a table of addresses, at most 40 by 40."""
-    found = []
+    """Return every step as a table, at most 40 by 40: rows with their names, cells in their colours."""
+    palette: dict[tuple[str, str], int] = {}
+    chosen, _ = colours(recording, palette)
+    looks, texts, found = list(palette), values(recording), []
     for step in recording.steps:
         width = step.shape[-1] if step.shape else 1
-        rows = step.addresses.reshape(-1, width)[:40, :40].tolist() if width else []
-        cells = "".join("<tr>" + "".join(f"<td>{a}</td>" for a in row) + "</tr>" for row in rows)
+        lines = step.ids.numpy().reshape(-1, width)[:40, :40].tolist() if width else []
+        rows = []
+        for line, index in zip(lines, np.ndindex(*step.shape[:-1]), strict=False):
+            parts = (index_words(axis, i) for axis, i in zip(step.axes, index, strict=False))
+            row = " · ".join(word for part in parts for word, _ in part)
+            cells = [f"<th>{html.escape(row)}</th>"]
+            for i in line:
+                background, front = looks[chosen[i]] if i >= 0 else ("#fff", "#57606a")
+                shown = texts[i] if texts and i >= 0 else ""
+                cells.append(f'<td style="background:{background};color:{front}">{shown}</td>')
+            rows.append(f"<tr>{''.join(cells)}</tr>")
         names = html.escape(", ".join(step.axis_names))
         found.append(f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
-                     f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{cells}</table>")
+                     f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{''.join(rows)}</table>")
     return "".join(found)
 
 

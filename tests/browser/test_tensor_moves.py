@@ -55,11 +55,12 @@ def variants(number):
 
 
 def test_each_control_and_where_every_cell_goes(lab):
+    book = lab.open([SETUP, "mha.widgets.TensorMoves(right)"], run=False)
     start = time.monotonic()
-    book = lab.open([SETUP, "mha.widgets.TensorMoves(right)"])
+    book.run()
     widget = book.page.locator(".mha-moves")
     expect(widget.locator(".mha-cell").first).to_be_visible()
-    print(f"\nfrom opening JupyterLab to the first picture: {time.monotonic() - start:.1f} s")
+    print(f"\nfrom Run All to the first picture, torch's import included: {time.monotonic() - start:.1f} s")
     agrees(widget, RIGHT.steps[0], variants(0))
     for number in (1, 2, 3):
         press(widget, "Next step")
@@ -82,8 +83,10 @@ def test_each_control_and_where_every_cell_goes(lab):
     expect(widget.get_by_role("button", name="Play")).to_be_visible(timeout=8000)
 
     tape = widget.locator(".mha-tape .mha-cell")
-    order = sorted(tape.evaluate_all(
-        "cells => cells.map(c => { const b = c.getBoundingClientRect(); return [b.top, b.left, c.dataset.address]; })"))
+    order = sorted(tape.evaluate_all("""cells => cells.map(cell => {
+      const box = cell.getBoundingClientRect();
+      return [box.top, box.left, cell.dataset.address];
+    })"""))
     assert [int(address) for *_, address in order] == RIGHT.steps[3].memory.tolist()
 
     area = book.page.locator(".jp-WindowedPanel-outer, .jp-Notebook").first.bounding_box()
@@ -220,7 +223,8 @@ LISTENERS = """async () => {
   const heard = new Set(), el = document.createElement("div");
   document.body.append(el);
   const model = { get: name => state[name], set: (name, value) => { state[name] = value; },
-                  save_changes() {}, on: (event, call) => heard.add(call), off: (event, call) => heard.delete(call) };
+                  save_changes() {}, on: (event, call) => heard.add(call),
+                  off: (event, call) => heard.delete(call) };
   const close = widget.render({ model, el });
   el.querySelector("button[aria-label=Play]").click();
   const during = heard.size, at = state.step;
@@ -250,16 +254,22 @@ def test_reduced_motion_jumps(lab, tmp_path):
     assert lively.evaluate(moving) > 40
 
 
+SIZES = """root => {
+  const plane = root.querySelector(".mha-plane");
+  const zoom = plane.getBoundingClientRect().width / plane.offsetWidth;
+  const least = (what, by) => Math.min(...[...root.querySelectorAll(what)].map(
+    node => parseFloat(getComputedStyle(node).fontSize) * by));
+  return [least(".mha-plane .mha-cell", zoom), least(".mha-tape .mha-cell", 1),
+          least(".mha-block, .mha-row", zoom)];
+}"""
+
+
 @pytest.mark.parametrize("width", [600, 1280])
 def test_numbers_and_labels_are_large_enough_and_nothing_sticks_out(lab, tmp_path, width):
     page = lab.show(TensorMoves(RIGHT).save_html(tmp_path / "moves.html"), size=(width, 720)).page
     widget = page.locator(".mha-moves")
     for _ in range(4):
-        sizes = widget.evaluate("""root => {
-          const zoom = root.querySelector(".mha-plane").getBoundingClientRect().width / root.querySelector(".mha-plane").offsetWidth;
-          const size = (what, by) => Math.min(...[...root.querySelectorAll(what)].map(e => parseFloat(getComputedStyle(e).fontSize) * by));
-          return [size(".mha-plane .mha-cell", zoom), size(".mha-tape .mha-cell", 1), size(".mha-block, .mha-row", zoom)];
-        }""")
+        sizes = widget.evaluate(SIZES)
         assert sizes[0] >= 11.9 and sizes[1] >= 12 and sizes[2] >= 12.8
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         if widget.get_by_role("button", name="Next step").is_enabled():
@@ -279,9 +289,9 @@ def test_many_cells_are_painted_and_can_be_followed(lab, tmp_path):
     page.keyboard.press("ArrowDown")
     expect(widget.locator(".mha-told")).to_contain_text("Number 20 of X, address 20")
     box = widget.locator(".mha-plane").bounding_box()
-    drawn = TensorMoves(many).pictures["lanes"][0]["frames"][2]["pictures"]
-    zoom = box["width"] / max(f["pictures"][0]["size"][0] for f in TensorMoves(many).pictures["lanes"][0]["frames"])
-    x, y = place(drawn[0]["pieces"][0], (0, 1, 2, 3))
+    frames = TensorMoves(many).pictures["lanes"][0]["frames"]
+    zoom = box["width"] / max(frame["pictures"][0]["size"][0] for frame in frames)
+    x, y = place(frames[2]["pictures"][0]["pieces"][0], (0, 1, 2, 3))
     page.mouse.click(box["x"] + (x + CELL[0] / 2) * zoom, box["y"] + (y + CELL[1] / 2) * zoom)
     expect(widget.locator(".mha-told")).to_contain_text(f"address {int(many.steps[2].addresses[0, 1, 2, 3])}")
 

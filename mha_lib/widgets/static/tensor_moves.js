@@ -401,7 +401,7 @@ class Lane {
   tell(id, parent) {
     const words = this.words, first = this.look({ id }, this.frame);
     const value = first.text;
-    make("span", "", parent, fill(words.follow, { value, origin: first.origin, address: first.address }));
+    make("span", "", parent, fill(value ? words.follow : words.follow_many, { value, origin: first.origin, address: first.address }));
     const trail = make("ol", "mha-trail", parent);
     this.lane.frames.forEach(frame => {
       const item = make("li", frame === this.frame ? "mha-now" : "", trail);

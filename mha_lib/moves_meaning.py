@@ -1,0 +1,106 @@
+"""What the recorded steps mean: names for their axes, and one sentence on what happened."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .moves_axes import Axis, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
+from .text import moves as words
+
+if TYPE_CHECKING:
+    from .watch import Step
+
+_ALIKE = {"bmm": "matmul", "baddbmm": "matmul", "mm": "matmul", "div": "scale", "mul": "scale",
+          "masked_fill": "mask", "where": "mask"}  # fmt: skip
+
+
+def name_steps(
+    steps: Sequence["Step"], origins: Sequence[Origin], births: Mapping[int, int],
+    axes: Sequence[str] | None, num_heads: int | None,
+) -> tuple[list["Step"], list[Origin], int | None]:
+    """Return the steps with axes, origins and sentences, the origins with axes, and the heads.
+
+    `births` says at which step an origin's cells begin: step → number of the origin.
+    """
+    steps, origins = list(steps), list(origins)
+    heads = num_heads or _heads(steps, origins)
+    for number, step in enumerate(steps):
+        if number in births:
+            if step.kind == "input":
+                own = default_axes(step.shape, axes)
+            elif step.kind == "in place":
+                own = steps[step.parents[0]].axes
+            else:
+                own = new_axes(step.name, [steps[parent].axes for parent in step.parents], step.shape)
+            born = births[number]
+            origins[born] = replace(origins[born], axes=with_heads(own, heads))
+        ids = step.ids.numpy()
+        used = _used(ids, origins)
+        named, mixed = name_axes(ids, used)
+        sentence = words.SENTENCES.get(_what(step, steps, number in births)) or _meaning(step, named)
+        if step.kind == "move" and mixed:
+            said = [words.MIXED.format(axis=a, names=words.AND.join(names)) for a, names in mixed.items()]
+            sentence += f" {', '.join(said).capitalize()}."
+        steps[number] = replace(step, axes=named, origins=used,
+                                sentence=sentence.format(origin=origins[0].name))
+    return steps, origins, heads
+
+
+def _used(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[Origin, ...]:
+    """Return the origins that these cells come from."""
+    if not ids.size:
+        return ()
+    low, high = ids.min(), ids.max()
+    near = [o for o in origins if o.start <= high and low < o.start + len(o.places)]
+    if len(near) == 1:
+        return tuple(near)
+    return tuple(o for o in near if ((ids >= o.start) & (ids < o.start + len(o.places))).any())
+
+
+def _heads(steps: Sequence["Step"], origins: Sequence[Origin]) -> int | None:
+    """Read the number of heads off the first step whose last axis is a piece of the features."""
+    for step in steps:
+        if not step.shape or not step.ids.numel():
+            continue
+        piece, last = step.shape[-1], int(step.ids.max())
+        width = next((o.shape[-1] for o in origins if o.shape and 0 <= last - o.start < len(o.places)), 0)
+        together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
+        if 1 < piece < width and width % piece == 0 and together:
+            return width // piece
+    return None
+
+
+def _what(step: "Step", steps: Sequence["Step"], new: bool) -> str:
+    """Name what happened, from the addresses and the memory alone; a key of SENTENCES, or ""."""
+    if step.kind == "new values":
+        return ""
+    if step.kind != "move":
+        return "write" if step.kind == "in place" and not new else step.kind
+    old = steps[step.parents[0]]
+    order = step.ids.flatten().equal(old.ids.flatten())
+    fewer = step.ids.numel() < old.ids.numel()
+    repeats = step.ids.unique().numel() < step.ids.numel()
+    if step.shares_memory:
+        if order:
+            return "same" if (step.shape, step.stride) == (old.shape, old.stride) else "cut"
+        return "repeat view" if repeats else "part" if fewer else "walk"
+    if (step.ids < 0).sum() > (old.ids < 0).sum():
+        return "fill"
+    if len(step.parents) > 1:
+        return "join"
+    if order:
+        return "copy same" if old.is_contiguous else "copy order"
+    return "copy repeat" if repeats else "copy part" if fewer else "copy order"
+
+
+def _meaning(step: "Step", axes: tuple[Axis, ...]) -> str:
+    """Say what arithmetic means, where it is one of attention's own operations."""
+    operation = _ALIKE.get(step.name, step.name)
+    last = [axis_name(axis, number) for number, axis in enumerate(axes)][-2:]
+    if operation == "matmul" and last == ["query", "key"]:
+        operation = "scores"
+    elif operation == "matmul" and last == ["query", "feature"]:
+        operation = "context"
+    return words.MEANINGS.get(operation, words.SENTENCES["new values"])

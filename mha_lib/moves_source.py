@@ -1,0 +1,85 @@
+"""An operation as the learner wrote it, cut out of the source that is being run."""
+
+import ast
+import linecache
+import os
+import re
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_LIBRARY, _TORCH = os.path.dirname(__file__), os.path.dirname(torch.__file__)
+_OWN = tuple(os.path.join(_LIBRARY, name) for name in ("watch.py", "moves_source.py"))
+_STATEMENTS = ("copy_", "__setitem__")
+_LONGEST = 72
+
+
+def as_written(frame: FrameType, name: str, args: Any, kwargs: Any) -> tuple[str, bool, str]:
+    """Return the operation as written, whether in mha_lib, and the library call it happened in."""
+    inside = False  # a library other than torch made the call, so its source is not the learner's
+    while frame.f_back:
+        file = frame.f_code.co_filename
+        if file.startswith(_TORCH) or file in _OWN:
+            pass
+        elif "site-packages" in file and not file.startswith(_LIBRARY):
+            inside = True
+        else:
+            break
+        frame = frame.f_back
+    source = _source(frame, statement=name in _STATEMENTS)
+    rebuilt = _rebuilt(name, args, kwargs)
+    ours = frame.f_code.co_filename.startswith(_LIBRARY + os.sep)
+    if inside:
+        return rebuilt, ours, source or ""
+    return (source if source and len(source) <= _LONGEST else rebuilt), ours, ""
+
+
+def _source(frame: FrameType, statement: bool) -> str | None:
+    """Cut the expression that is being evaluated out of the frame's source."""
+    where = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    if not where or None in where or not 0 < where[1] <= len(lines):
+        return None
+    first, last, start, end = where
+    if statement:  # an assignment's own place is only its left side
+        return lines[first - 1].encode()[start:].decode().split(";")[0].strip()
+    chosen = [line.encode() for line in lines[first - 1:last]]
+    chosen[-1] = chosen[-1][:end]
+    before, chosen[0] = chosen[0][:start].decode(), chosen[0][start:]
+    written = b"".join(chosen).decode()
+    try:
+        node = ast.parse(f"({written})", mode="eval").body
+    except SyntaxError:
+        return " ".join(written.split())
+    called = node.func if isinstance(node, ast.Call) else node
+    chained = ast.Call | ast.Subscript
+    if isinstance(called, ast.Attribute | ast.Subscript) and isinstance(called.value, chained):
+        whole = f"({written})".encode().splitlines(keepends=True)
+        rest = whole[called.value.end_lineno - 1:]
+        written = b"".join([rest[0][called.value.end_col_offset:], *rest[1:]]).decode().strip()[:-1]
+        written = re.sub(r"^[\s)]*", "", written)
+    elif before.rstrip().endswith("."):  # a chain over several lines: Python marks it from the name on
+        written = "." + written
+    return " ".join(written.split())
+
+
+def _rebuilt(name: str, args, kwargs) -> str:
+    """Write an operation down from its call."""
+    def show(value: Any) -> str:
+        if isinstance(value, Tensor):
+            return "…"
+        if isinstance(value, slice):
+            parts = ["" if part is None else str(part) for part in (value.start, value.stop, value.step)]
+            return ":".join(parts[: 2 if value.step is None else 3])
+        return "..." if value is Ellipsis else str(value)
+    if name == "__getitem__":
+        index = args[1] if isinstance(args[1], tuple) else (args[1],)
+        return f"[{', '.join(map(show, index))}]"
+    method = bool(args) and isinstance(args[0], Tensor)
+    if method and len(args) == 1 and name in ("T", "mT", "data"):
+        return f".{name}"
+    shown = [show(a) for a in (args[1:] if method else args)] + [f"{k}={show(v)}" for k, v in kwargs.items()]
+    return f"{'.' if method else 'torch.'}{name}({', '.join(shown)})"
