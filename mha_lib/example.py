@@ -14,7 +14,7 @@ from .multihead import MultiHeadAttention
 FEATURES = ("noun", "verb", "adjective", "1st", "2nd", "3rd", "4th", "plural", "animal", "loud")
 PAD = "(pad)"
 _WORDS = (("small", "cats", "sleep", PAD), ("dogs", "bark", PAD, PAD))
-_MEANING = {
+_MEANING: dict[str, dict[str, float]] = {
     "small": {"adjective": 1},
     "cats": {"noun": 1, "plural": 1, "animal": 1},
     "sleep": {"verb": 1},
@@ -25,8 +25,8 @@ _MEANING = {
 # Of each map: for each of a head's five features, which inputs it reads and how strongly.
 _ASK_A = ({"noun": 3, "verb": 3, "adjective": 3}, {"verb": 1}, {"adjective": 1}, {"loud": 1}, {"noun": 1})
 _SHOW_A = ({"noun": 2}, {"animal": 1}, {"plural": 1}, {"loud": 1}, {"verb": 1})
-_ASK_B = ({"1st": 3, "2nd": 3}, {"3rd": 3}, {"4th": 3}, {}, {})
-_SHOW_B = ({"1st": 2}, {"2nd": 2}, {"3rd": 2}, {"4th": 2}, {})
+_ASK_B: tuple[dict[str, int], ...] = ({"1st": 3, "2nd": 3}, {"3rd": 3}, {"4th": 3}, {}, {})
+_SHOW_B: tuple[dict[str, int], ...] = ({"1st": 2}, {"2nd": 2}, {"3rd": 2}, {"4th": 2}, {})
 _GIVE = ({"noun": 1}, {"verb": 1}, {"adjective": 1}, {"animal": 1}, {"loud": 2})
 
 

@@ -65,8 +65,8 @@ def draw_map(ax, weights: np.ndarray, keep: np.ndarray, cell: float) -> None:
     ax.add_collection(hatch, autolim=False)
     bad = np.argwhere(np.isnan(weights) & keep)
     cross = [[(x + a, y - 0.3), (x - a, y + 0.3)] for y, x in bad for a in (-0.3, 0.3)]
-    pen = {"colors": "black", "linewidths": 1.5 if cell > 0.2 else 0.7}
-    ax.add_collection(LineCollection(cross, **pen), autolim=False)
+    pen = 1.5 if cell > 0.2 else 0.7
+    ax.add_collection(LineCollection(cross, colors="black", linewidths=pen), autolim=False)
     if cell > 0.15:
         ax.vlines(np.arange(0.5, Lk - 1), -0.5, Lq - 0.5, color="white", linewidth=1.5)
         ax.hlines(np.arange(0.5, Lq - 1), -0.5, Lk - 0.5, color="white", linewidth=1.5)
@@ -82,7 +82,7 @@ def name_axis(ax, axis, words: Sequence[str], cell: float, families: list[str], 
     """Put a tick and its word on one axis, together; every n-th where all would touch."""
     if not words:
         return
-    places = np.arange(0, len(words), max(1, int(np.ceil(LINE / max(cell, 1e-6)))))
+    places = range(0, len(words), max(1, int(np.ceil(LINE / max(cell, 1e-6)))))
     labels = [drawable(shorten(words[i]), families) for i in places]
     axis.set_ticks(places, labels, parse_math=False, family=families, size=10.5)
     axis.set_tick_params(length=0 if len(places) == len(words) else 3, pad=3)

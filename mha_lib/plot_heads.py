@@ -20,12 +20,12 @@ TITLE, GAP, BAR = 0.45, 0.3, 1.05  # inches: above a map, between maps, for the 
 
 def _alt(maps: WeightMaps, panels) -> str:
     Lq, Lk = maps.weights.shape[-2:]
-    count = f"{len(maps.heads)} head" + "s" * (len(maps.heads) != 1)
-    said = [text.ALT.format(heads=count, queries=Lq, keys=Lk)]
+    said = [text.ALT.format(**text.counted(heads=len(maps.heads), queries=Lq, keys=Lk))]
     for name, _, weights, keep in panels if 0 < Lq <= 8 and Lk else ():
         looks = []
-        for query, row, may in zip(maps.queries, weights, keep, strict=True):
+        for query, row, may in zip(maps.queries, weights.round(3), keep, strict=True):
             form = text.ALT_LOOKS if may.any() else text.ALT_NOTHING
+            form = text.ALT_EVEN if may.sum() > 1 and np.ptp(row[may]) == 0 else form
             form = text.ALT_NAN if np.isnan(row[may]).any() else form
             best = int(np.argmax(np.where(may, row, -1)))
             looks.append(form.format(query=query, key=maps.keys[best], weight=f"{row[best]:.2f}"))
@@ -118,20 +118,21 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
     colour_bar(figure, box, families)
     if marks:
         letters = {"family": families, "size": 10}
-        figure.legend(handles=marks, loc="lower left", bbox_to_anchor=(left / size[0] - 0.01, 0),
-                      frameon=False, borderaxespad=0.2, handlelength=1.2, labelspacing=0.3, prop=letters)  # fmt: skip
+        look = {"frameon": False, "borderaxespad": 0.2, "handlelength": 1.2, "labelspacing": 0.3}
+        corner = {"loc": "lower left", "bbox_to_anchor": (left / size[0] - 0.01, 0)}
+        figure.legend(handles=marks, prop=letters, **corner, **look)
     return figure
 
 
 def _marks(maps: WeightMaps, families: list[str], words: str) -> list:
     """Explain the marks that are in the picture, and only those."""
-    marks = []
+    marks: list[Patch | Line2D] = []
     if not maps.keep.all():
-        look = {"facecolor": MASKED, "edgecolor": HATCH, "hatch": "////", "linewidth": 0}
-        marks.append(Patch(label=text.MASKED, **look))
+        marks.append(Patch(label=text.MASKED, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0))
     if bool((maps.weights.isnan() & maps.keep).any()):
-        cross = {"color": "black", "marker": "x", "markersize": 8, "linestyle": ""}
-        marks.append(Line2D([], [], label=text.NOT_A_NUMBER, **cross))
+        cross = Line2D([], [], color="black", marker="x", markersize=8, linestyle="")
+        cross.set_label(text.NOT_A_NUMBER)
+        marks.append(cross)
     if "□" in words:
         marks.append(Line2D([], [], linestyle="", label=drawable(HINT, families)))
     return marks

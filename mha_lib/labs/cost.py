@@ -87,8 +87,8 @@ def plot_growth(sizes: Sequence[float], curves: dict[str, Sequence[float]], unit
     figure = Drawing((7, 4), alt=f"{unit} against {across}, one line each: {', '.join(curves)}.")
     ax = figure.add_axes((0.12, 0.15, 0.55, 0.78))
     for n, (name, values) in enumerate(curves.items()):
-        style = {"color": head_colour(n), "marker": "os^Dv"[n % 5]}
-        ax.plot(sizes, values, label=f"{name}\n(power {powers[name]:.1f})", **style)
+        label = f"{name}\n(power {powers[name]:.1f})"
+        ax.plot(sizes, values, label=label, color=head_colour(n), marker="os^Dv"[n % 5])
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xticks(sizes, [str(size) for size in sizes])

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -90,6 +91,8 @@ class Reading:
 
 class MiniLM(nn.Module):
     """The encoder. Call `read` with sentences; `forward` takes numbers of word pieces (B, L)."""
+
+    tokenizer: Any  # from the package tokenizers, which is there only with the extra `model`
 
     def __init__(self):
         super().__init__()

@@ -7,6 +7,7 @@ There is no way around the attention, so what an output knows it has seen throug
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -86,6 +87,8 @@ def _back(tokens: Tensor, offset: int) -> Tensor:
 class TinyModel(nn.Module):
     """Embedding + position → attention → read-out: tokens (B, L) → logits (B, L, n, vocab_size)."""
 
+    attention: Any  # any layer that is called as ours is; heads are read off it by name
+
     def __init__(self, task: Task, attention: nn.Module, num_hiddens: int, outputs: int, mlp: bool = False):
         super().__init__()
         self.tokens = nn.Embedding(task.vocab_size, num_hiddens)
@@ -158,8 +161,8 @@ def train(
     fixed = task.sample(sentences, generator) if sentences else None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        sizes = [num_hiddens] * 4
-        layer = MultiHeadAttention(*sizes, build) if isinstance(build, int) else build()
+        D = num_hiddens
+        layer = MultiHeadAttention(D, D, D, D, build) if isinstance(build, int) else build()
         outputs = task.answer(torch.zeros(1, task.length, dtype=torch.long)).shape[-1]
         model = TinyModel(task, layer, num_hiddens, outputs, mlp)
     parameters = list(model.parameters())
@@ -175,8 +178,8 @@ def train(
         slopes = [p.grad for p in parameters if p.grad is not None]
         gradients.append(nn.utils.get_total_norm(slopes).item())
     tokens, targets = task.sample(256, torch.Generator().manual_seed(seed + 1_000_000))
-    loss, accuracies = score(model, tokens, targets)
-    return TrainResult(model, tuple(losses), tuple(gradients), loss, accuracies, tokens, targets)
+    held_out, accuracies = score(model, tokens, targets)
+    return TrainResult(model, tuple(losses), tuple(gradients), held_out, accuracies, tokens, targets)
 
 
 @torch.no_grad()

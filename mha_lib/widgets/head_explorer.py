@@ -64,7 +64,7 @@ class HeadExplorer(BrowserPicture):
     shape = traitlets.List(traitlets.Int()).tag(sync=True)
     query_words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    heads = traitlets.List().tag(sync=True)
+    heads: traitlets.List = traitlets.List().tag(sync=True)
     palette = traitlets.List(traitlets.Unicode()).tag(sync=True)
     dark_from = traitlets.Int().tag(sync=True)
     text = traitlets.Dict().tag(sync=True)
@@ -106,7 +106,7 @@ class HeadExplorer(BrowserPicture):
             ],
             palette=list(PALETTE),
             dark_from=next(i for i, colour in enumerate(PALETTE) if ink(colour) == "#ffffff"),
-            text=text.EXPLORER,
+            text=text.EXPLORER | {"map": text.EXPLORER["map"].format(letter="{letter}", **self._counts(shape))},
             shown=list(range(shape[1])),
         )
 
@@ -119,10 +119,13 @@ class HeadExplorer(BrowserPicture):
             raise value_error(name, f"0 to {size - 1}", value)
         return value
 
+    @staticmethod
+    def _counts(shape: Sequence[int]) -> dict[str, str]:
+        return text.counted(heads=shape[1], queries=shape[2], keys=shape[3])
+
     def __repr__(self) -> str:
-        layers, h, Lq, Lk = self.shape
-        what = text.LAYERS.format(count=layers) if layers > 1 else ""
-        return text.REPR.format(what=f"{what}{h} head{'s' * (h != 1)}, {Lq} queries by {Lk} keys")
+        layers = text.LAYERS.format(count=self.shape[0]) if self.shape[0] > 1 else ""
+        return text.REPR.format(layers=layers, **self._counts(self.shape))
 
     def fallback(self) -> str:
         """Return the weights of the first layer as HTML tables, rounded to two decimals."""
