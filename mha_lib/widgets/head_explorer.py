@@ -94,6 +94,7 @@ class HeadExplorer(BrowserPicture):
             raise value_error("weights", expected, f"{' × '.join(map(str, shape))}", mend)
         self._maps = maps
         thousandths = _thousandths(maps.weights).masked_fill(~maps.keep, MASKED)
+        map_says = text.EXPLORER["map"].format(letter="{letter}", **self._counts(shape))
         super().__init__(
             weights=_bytes(thousandths),
             sums=_bytes(_thousandths(maps.weights.double().masked_fill(~maps.keep, 0).sum(-1))),
@@ -106,7 +107,7 @@ class HeadExplorer(BrowserPicture):
             ],
             palette=list(PALETTE),
             dark_from=next(i for i, colour in enumerate(PALETTE) if ink(colour) == "#ffffff"),
-            text=text.EXPLORER | {"map": text.EXPLORER["map"].format(letter="{letter}", **self._counts(shape))},
+            text=text.EXPLORER | {"map": map_says},
             shown=list(range(shape[1])),
         )
 

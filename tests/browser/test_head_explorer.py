@@ -9,7 +9,9 @@ MAKE = """import torch
 import mha_lib as mha
 ex = mha.example()
 _, weights = ex.layer(ex.X, ex.X, ex.X, ex.valid_lens, need_weights=True)"""
-EXAMPLE = "explorer = mha.widgets.HeadExplorer(weights, ex.words, sample=0, valid_lens=ex.valid_lens)\nexplorer"
+EXAMPLE = (
+    "explorer = mha.widgets.HeadExplorer(weights, ex.words, sample=0, valid_lens=ex.valid_lens)\nexplorer"
+)
 LAYERS = """g = torch.Generator().manual_seed(0)
 many = (2 * torch.randn(12, 1, 12, 64, 64, generator=g)).softmax(-1)
 explorer = mha.widgets.HeadExplorer(many, [f"word{i}" for i in range(64)])
@@ -31,7 +33,9 @@ def table(page):
 
 
 def expected(weights, query, heads=(0, 1), real=3):
-    rows = [[f"{weights[h, query, k]:.3f}" if k < real else "–" for h in heads] for k in range(weights.shape[-1])]
+    rows = [
+        [f"{weights[h, query, k]:.3f}" if k < real else "–" for h in heads] for k in range(weights.shape[-1])
+    ]
     return rows, [f"{weights[h, query].sum():.3f}" for h in heads]
 
 
@@ -100,7 +104,9 @@ def test_heads_can_be_hidden_but_not_all(lab, weights):
 def test_lines_run_to_the_keys_with_their_weight(lab, weights):
     book = lab.open([MAKE, EXAMPLE])
     lines = book.page.locator(".mha-heads-lines path")
-    rows = book.page.locator(".mha-heads tbody tr").evaluate_all("r => r.map(x => x.getBoundingClientRect().y + 13)")
+    rows = book.page.locator(".mha-heads tbody tr").evaluate_all(
+        "r => r.map(x => x.getBoundingClientRect().y + 13)"
+    )
     ends = lines.evaluate_all(
         "l => l.map(p => { const b = p.ownerSVGElement.getBoundingClientRect();"
         " return b.y + p.getPointAtLength(p.getTotalLength()).y; })"

@@ -231,7 +231,7 @@ function render({ model, el }) {
       };
       const svg = make("svg", { width: left + width + 3, height: tall, role: "img",
         viewBox: `${-left} -3 ${left + width + 3} ${tall}`,
-        "aria-label": fill(text.map, { letter: heads[head].letter, queries: Lq, keys: Lk }),
+        "aria-label": fill(text.map, { letter: heads[head].letter }),
         onpointermove: at(point), onpointerup: at(hold) },
         make("defs", {}, make("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
           make("rect", { width: 2, height: 6, fill: "#8c8c8c" }))),
@@ -311,6 +311,9 @@ function render({ model, el }) {
     const parts = shown.map((head, n) => {
       const best = largest(rows[n]);
       const values = { letter: heads[head].letter, key: keys[best], weight: best < 0 ? "" : number(rows[n][best], text) };
+      const seen = rows[n].filter((value) => value < MASKED);
+      if (seen.length > 1 && seen.every((value) => value === seen[0]) && !rows[n].includes(NAN))
+        return fill(text.looks_even, { ...values, count: seen.length });
       return fill(rows[n].includes(NAN) ? text.looks_nan : best < 0 ? text.looks_nothing : text.looks, values);
     });
     status.textContent = fill(text.status, { query: queries[query], looks: parts.slice(0, 4).join(text.and) });

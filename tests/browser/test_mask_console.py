@@ -1,0 +1,139 @@
+"""MaskConsole and ScalePlayground in a real JupyterLab: the picture follows, once, in its place."""
+
+import re
+
+import pytest
+
+START = ["import mha_lib as mha", "console = mha.widgets.MaskConsole()\nconsole", "print(console.report)"]
+RIGHT = "✓ Right: each row sums to 1, and what is masked gets exactly 0."
+
+
+def status(book):
+    return book.output(1).get_by_role("status")
+
+
+def alts(book):
+    return book.output(1).locator("img").evaluate_all("images => images.map(image => image.alt)")
+
+
+def set_length(book, name, value):
+    box = book.page.get_by_label(name)
+    box.fill(value)
+    box.press("Enter")
+
+
+def says(book, text):
+    status(book).filter(has_text=text).wait_for()
+    return status(book).inner_text()
+
+
+def test_the_text_and_the_picture_follow_each_control(lab):
+    book = lab.open(START)
+    page = book.page
+    assert status(book).inner_text().strip() == RIGHT
+    first = book.output(1).locator("img").first.get_attribute("src")
+    set_length(book, "Length 1", "0")
+    assert "has length 0" in says(book, "Sentence 1")
+    page.get_by_label("Fill").select_option("−inf")
+    assert "NaN in 8 rows" in says(book, "NaN")
+    page.get_by_label("Fill").select_option("−1e9")
+    assert "attend evenly" in says(book, "attend evenly")
+    page.get_by_label("Dtype").select_option("float16")
+    says(book, "does not fit float16")
+    page.get_by_label("Fill").select_option("exactly 0 (ours)")
+    page.get_by_label("Scale").select_option("none")
+    says(book, "instead of ÷√d")
+    page.get_by_label("Scale").select_option("÷√d")
+    page.get_by_label("Dropout").select_option("0.5, train")
+    says(book, "do not sum to 1")
+    page.get_by_label("Dropout").select_option("0.5, eval")
+    set_length(book, "Length 1", "3")
+    page.get_by_label("Dtype").select_option("float32")
+    page.wait_for_function(
+        "text => document.querySelector('[role=status]').innerText.trim() === text", arg=RIGHT
+    )
+    assert book.output(1).locator("img").first.get_attribute("src") == first, (
+        "the same settings, the same picture"
+    )
+    page.get_by_label("Causal").check()
+    page.wait_for_function("src => document.querySelector('.jp-OutputArea img').src !== src", arg=first)
+    assert all(RIGHT[2:] in alt for alt in alts(book))
+
+
+def test_ten_fast_changes_make_one_picture_of_the_last(lab):
+    book = lab.open([*START, "print(console.redraws, console.settings.lengths)"])
+    book.page.evaluate(
+        """() => {
+            const input = [...document.querySelectorAll('input[type=number]')][0];
+            for (const value of [0, 1, 2, 3, 4, 3, 2, 1, 0, 4]) {
+                input.value = value;
+                input.dispatchEvent(new Event('change', { bubbles: true }));
+            }
+        }"""
+    )
+    says(book, "counts (pad) as a word")
+    book.cell(3).locator(".cm-content").click()
+    book.command("notebook:run-cell")
+    last = book.output(3).filter(has_text="(4, 2)")
+    last.wait_for()
+    redraws = int(last.inner_text().split()[0])
+    assert redraws <= 3, f"{redraws} redraws for ten changes and the first picture"
+    assert book.output(2).inner_text().startswith("Right"), "nothing lands in another cell"
+    assert book.output(0).count() == 0 and book.output(1).count() == 1
+
+
+def test_running_the_cell_again_leaves_one_picture(lab):
+    book = lab.open(START)
+    book.run()
+    book.run()
+    assert book.output(1).locator("img").count() == 2, "one a sentence"
+    set_length(book, "Length 2", "0")
+    says(book, "Sentence 2 has length 0")
+    assert book.page.locator(".jp-Notebook img").count() == 2
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_axe_finds_nothing(lab, theme):
+    book = lab.open([*START[:2], "mha.widgets.ScalePlayground()"], theme=theme)
+    book.output(2).get_by_role("status").wait_for()
+    assert book.axe(".widget-vbox") == []
+
+
+def test_nothing_jumps(lab):
+    book = lab.open(START)
+    picture = book.output(1).locator("img").first
+    before = picture.bounding_box()
+    heights = {book.output(1).bounding_box()["height"]}
+    for fill in ("−1e6", "−1e9", "exactly 0 (ours)"):
+        picture.scroll_into_view_if_needed()
+        book.page.get_by_label("Fill").select_option(fill)
+        book.page.wait_for_timeout(600)
+        heights.add(book.output(1).bounding_box()["height"])
+    after = book.output(1).locator("img").first.bounding_box()
+    assert (before["width"], before["height"]) == (after["width"], after["height"])
+    assert len(heights) == 1
+
+
+def test_both_sentences_stand_side_by_side(lab):
+    book = lab.open(START)
+    one, two = (book.output(1).locator("img").nth(i).bounding_box() for i in (0, 1))
+    assert one["y"] == two["y"] and one["x"] + one["width"] <= two["x"]
+    frame = book.output(1).bounding_box()
+    assert two["x"] + two["width"] <= frame["x"] + frame["width"]
+
+
+def test_the_playground_follows_its_width(lab):
+    book = lab.open(["import mha_lib as mha", "mha.widgets.ScalePlayground(4)"])
+    assert "d = 4" in says(book, "d = 4")
+    book.page.get_by_label("Width d").select_option("512")
+    text = says(book, "d = 512")
+    assert re.search(r"variance of q·k is [45]\d\d \(theory: 512\), and 1.0 after", text)
+    assert all("d = 512" in alt for alt in alts(book))
+
+
+def test_a_reopened_notebook_still_shows_the_weights(lab):
+    """jupyter-widgets/ipywidgets#1664, #3773."""
+    book = lab.open(START)
+    book.save()
+    output = book.saved().cells[1].outputs[0]
+    assert "Run this cell" in output.data["text/html"] and "0.92" in output.data["text/html"]
