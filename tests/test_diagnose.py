@@ -14,7 +14,7 @@ import mha_lib as mha
 from mha_lib import ladder
 from mha_lib.bugs import FaultyAttention, bugs
 from mha_lib.convert import maps_of
-from mha_lib.diagnose import diagnose
+from mha_lib.diagnose import _Examination, diagnose
 from mha_lib.documents import bert, gpt
 
 SIZES = ((10, 2), (12, 3), (20, 4), (14, 2), (30, 5))
@@ -217,6 +217,23 @@ class Folded(nn.Module):
 def test_document_000(kwargs, name):
     found = seeded(lambda: diagnose(Folded(**kwargs)))
     assert found.name == name, found
+
+
+def test_the_inputs_are_telling():
+    """B ≥ 2, unequal lengths, no length that is a number of heads or a width, scores of about 1."""
+    for D, h in (*SIZES, (20, 5), (24, 4)):
+        examination = _Examination(layer(D, h).double(), layer(D, h).double(), None, None, 0)
+        assert {probe.kind for probe in examination.probes} == {"self", "lengths", "coincidence", "cross"}
+        for probe in examination.probes:
+            q, k, _ = probe.inputs
+            assert {q.shape[1], k.shape[1]}.isdisjoint({h, D // h}) and q.shape[0] >= 2
+            assert (q.shape[1] != k.shape[1]) == (probe.kind == "cross")
+            if probe.valid_lens is not None:
+                assert len(set(probe.valid_lens.tolist())) > 1 and 0 < probe.valid_lens.min()
+                assert probe.valid_lens.max() < k.shape[1]
+                assert (q.shape[0] == h) == (probe.kind == "coincidence") or h == 2
+            weights = examination.layer(*probe.inputs, need_weights=True)[1]
+            assert 0.02 < weights.std() < 0.35 and weights.max(-1).values.mean() < 0.9
 
 
 def test_ways_to_call():

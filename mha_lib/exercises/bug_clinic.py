@@ -1,0 +1,137 @@
+"""Checks for the bug clinic: name the patients, mend a listing, write a test that kills mutants."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from ..bugs import FaultyAttention, bugs
+from ..convert import maps_of
+from ..diagnose import diagnose
+from ..multihead import MultiHeadAttention
+from . import exercise
+
+_WARD = {
+    "A": "mask_polarity_flipped",
+    "B": "keys_and_values_through_W_q",
+    "C": "attends_over_heads",
+    "D": "right",
+}
+# What a test of outputs in eval mode cannot see, however good its inputs are.
+UNSEEN = frozenset({"dropout_on_scores", "dropout_on_output", "values_detached"})
+
+
+def _layer(D: int = 10, h: int = 2, seed: int = 0, **kwargs) -> MultiHeadAttention:
+    layer, generator = MultiHeadAttention(D, D, D, D, h, **kwargs), torch.Generator().manual_seed(seed)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.4, generator=generator)
+    return layer.eval()
+
+
+def ward() -> dict[str, FaultyAttention]:
+    """Return four layers (2 heads, D = 10), each with one mistake of `mha.bugs`, or with none."""
+    return {
+        letter: FaultyAttention(maps_of(_layer()), 2, 0.0, bugs[name].faults if name in bugs else {}).eval()
+        for letter, name in _WARD.items()
+    }
+
+
+@dataclass(frozen=True)
+class Kills:
+    """What a test of layers does: which bugs it catches and misses, which right layers it refuses."""
+
+    caught: tuple[str, ...]
+    missed: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"catches {len(self.caught)} of {len(self.caught) + len(self.missed)} bugs"]
+        lines += [f"lets live: {', '.join(self.missed)}"] if self.missed else []
+        lines += [f"refuses right layers: {', '.join(self.refused)}"] if self.refused else []
+        return "\n".join(lines)
+
+
+def kills(test: Callable) -> Kills:
+    """Run a test on right layers and on every bug.
+
+    Args:
+        test: test(layer, right) → True where `layer` is right, False (or an error) where not.
+            Both are called like mha.MultiHeadAttention; `right` is right and has the same
+            weights.
+    """
+    sizes = {"two heads": (10, 2, {}), "three heads": (12, 3, {}), "with biases": (8, 2, {"bias": True})}
+    right = {name: _layer(D, h, **kwargs) for name, (D, h, kwargs) in sizes.items()}
+    plain = {name: FaultyAttention(maps_of(layer), layer.num_heads, 0.0, {}) for name, layer in right.items()}
+    refused = tuple(name for name, layer in right.items() if not _accepts(test, plain[name].eval(), layer))
+    layer = right["two heads"]
+    fate = {name: _accepts(test, bug.make(layer), layer) for name, bug in bugs.items()}
+    caught = tuple(name for name, accepted in fate.items() if not accepted)
+    return Kills(caught, tuple(name for name in fate if fate[name]), refused)
+
+
+def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
+    with torch.random.fork_rng(devices=[]):
+        try:
+            return test(layer, right) in (None, True)  # a test of asserts returns nothing
+        except Exception:  # a failed assertion is how a test says no
+            return False
+
+
+@exercise("bug_clinic.names")
+def names(attempt):
+    """{"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
+    if not isinstance(attempt, dict) or set(attempt) != set(_WARD):
+        return "A dictionary is asked for, with a name (or \"right\") for each of A, B, C and D."
+    for letter, name in attempt.items():
+        if name in (None, ...):
+            return f"Patient {letter} has no name yet."
+        if name not in bugs and name != "right":
+            return f"Patient {letter}: {name!r} is no name in mha.bugs. list(mha.bugs) has them all."
+        if name == _WARD[letter]:
+            continue
+        if name == "right":
+            return f"Patient {letter} is not well. Ask all six questions, and who can see whom."
+        if _WARD[letter] == "right":
+            return f"Patient {letter} has nothing of the kind: {bugs[name].symptom}"
+        return f"Patient {letter} is ill, but not with {name}. With that you would see: {bugs[name].symptom}"
+    return None
+
+
+@exercise("bug_clinic.mend")
+def mend(attempt):
+    """A function (layer, X, lengths) → output (B, L, D), with the listing's three mistakes mended."""
+    layer = _layer(12, 3, seed=2).double()
+    calls = []
+    hook = layer.register_forward_hook(lambda *_: calls.append(1))
+    found = diagnose(lambda x, lengths: attempt(layer, x, lengths), weights=layer)
+    hook.remove()
+    if found.name in ("right", "fill_minus_1e9"):
+        return "That calls the layer itself. Mend the listing instead." if calls else None
+    if found.name in bugs:
+        return f"One is left. {bugs[found.name].sentence} Look at {bugs[found.name].look}."
+    said = found.message.splitlines()
+    return f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
+
+
+@exercise("bug_clinic.test")
+def mutants(attempt):
+    """A test(layer, right) that accepts right layers and catches what outputs in eval mode show."""
+    found = kills(attempt)
+    if found.refused:
+        return f"Your test refuses a right layer ({', '.join(found.refused)}). Rounding? Compare with a tolerance."
+    alive = [name for name in found.missed if name not in UNSEEN]
+    if not alive:
+        return None
+    hints = {
+        "no_scale": "Compare the numbers, not only the shape.",
+        "dropout_in_eval": "Compare the numbers: a layer that rolls dice is not right.",
+        "none_without_lengths": "Call the layer without lengths, too.",
+        "lengths_ignored": "Give lengths, and some below L.",
+        "lengths_tiled": "Take unequal lengths.",
+        "heads_first_fold": "Take unequal lengths, and not as many sentences as heads.",
+        "mask_on_head_axis": "Take another number of sentences, so that one for each head is an error.",
+        "fill_minus_1e9": "Give one sentence the length 0.",
+    }
+    hint = next((hints[name] for name in hints if name in alive), "Compare the numbers, not only the shape.")
+    return f"It catches {len(found.caught)} of {len(bugs)}. Still alive: {', '.join(alive[:4])}. {hint}"
