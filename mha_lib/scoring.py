@@ -104,7 +104,8 @@ class DotProductAttention(_Attention):
     """Scaled dot-product attention: softmax(Q Kᵀ / √d) V.
 
     Without weights it runs torch's fused scaled_dot_product_attention; with weights, the
-    same by steps. `dropout` acts on the weights. Source: Vaswani et al. 2017.
+    same by steps, which also has forward-mode and second derivatives. `dropout` acts on
+    the weights. Source: Vaswani et al. 2017.
 
     Example:
         >>> X = torch.eye(3).unsqueeze(0)
