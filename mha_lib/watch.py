@@ -231,6 +231,9 @@ class _Recorder(TorchFunctionMode):
             return result  # another tensor that only took X's shape or type
         self.frame += 1
         operation, *written = as_written(sys._getframe(1), name, args, kwargs)
+        origin = self.steps[seen[0][2]]
+        if operation[0] in ".[" and origin.kind == "input":
+            operation = origin.operation + operation
         shadows = self._moved(func, name, args, kwargs, outputs)
         kind = "move" if shadows and name not in WRITES else "in place" if in_place else "new values"
         for number, tensor in enumerate(outputs):

@@ -310,7 +310,7 @@ def test_without_source_the_operation_is_rebuilt():
     space = {}
     exec("fn = lambda X: X.reshape(4, 20)[1:, None].mT", space)
     assert [s.operation for s in watch(space["fn"], X).steps] == [
-        "X", ".reshape(4, 20)", "[1:, None]", ".mT"]
+        "X", "X.reshape(4, 20)", "[1:, None]", ".mT"]
 
 
 @pytest.mark.parametrize("bad", [

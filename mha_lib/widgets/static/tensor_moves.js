@@ -457,8 +457,12 @@ function editor(parent, model, words) {
   for (const name of ["sentences", "words", "features", "heads"]) field(name, "number");
   field("chain", "text");
   const button = make("button", "mha-button mha-run", form, words.run);
-  const trouble = make("pre", "mha-trouble", form);
+  const trouble = make("div", "mha-trouble", form);
   trouble.setAttribute("role", "alert");
+  const say = text => { // torch's own words, then what to do about them
+    trouble.replaceChildren();
+    text.split("\n").forEach((line, i) => line && make(i ? "div" : "code", "", trouble, line));
+  };
   if (model.get("offline")) {
     for (const input of [...Object.values(fields), button]) input.disabled = true;
     make("p", "mha-note", form, words.needs_kernel);
@@ -470,7 +474,7 @@ function editor(parent, model, words) {
   });
   form.addEventListener("submit", event => {
     event.preventDefault();
-    trouble.textContent = words.running;
+    say(words.running);
     const sizes = {};
     for (const name of ["sentences", "words", "features", "heads"]) sizes[name] = Number(fields[name].value);
     model.send({ kind: "run", chain: fields.chain.value, sizes });
@@ -481,7 +485,7 @@ function editor(parent, model, words) {
         if (fields[name].value !== String(value)) fields[name].value = value;
       }
     },
-    say: text => { trouble.textContent = text; },
+    say,
   };
 }
 
@@ -547,6 +551,7 @@ function render({ model, el }) {
   range.setAttribute("aria-label", words.step);
   range.addEventListener("input", () => move(Number(range.value)));
   const count = make("span", "mha-count", bar);
+  const desk = make("div", "", root);
   const verdict = make("p", "mha-verdict", root);
   verdict.setAttribute("aria-live", "polite");
   const box = make("div", "mha-lanes", root);
@@ -606,7 +611,7 @@ function render({ model, el }) {
     lanes = decode(pictures, model.get("numbers")).map(lane => new Lane(box, lane, words, pictures, actions));
     hovered = null;
     if (pictures.edit) {
-      edit ??= editor(root, model, words);
+      edit ??= editor(desk, model, words);
       edit.fill(pictures.edit);
       edit.say(model.get("trouble"));
     }
