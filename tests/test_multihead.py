@@ -528,8 +528,8 @@ def test_functional_derivatives_and_vmap(need_weights):
         )
 
 
-def test_forward_mode_derivatives_by_steps():
-    """torch's fused kernel on the CPU has none; the route with weights has."""
+def test_more_derivatives_by_steps():
+    """torch's fused kernel on the CPU has neither of these; the route with weights has."""
     layer = make_layer(4, 4, 4, 4, 2, dtype=torch.float64)
     X, lens = randn(2, 3, 4, dtype=torch.float64), torch.tensor([2, 0])
 
@@ -537,3 +537,6 @@ def test_forward_mode_derivatives_by_steps():
         return layer(x, x, x, lens, need_weights=True)[0]
 
     torch.testing.assert_close(torch.func.jacfwd(of)(X), torch.func.jacrev(of)(X))
+    hessian = torch.autograd.functional.hessian(lambda x: of(x).square().sum(), X)
+    assert hessian.isfinite().all() and (hessian != 0).any()
+    torch.testing.assert_close(hessian, hessian.permute(3, 4, 5, 0, 1, 2))
