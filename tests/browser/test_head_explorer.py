@@ -177,7 +177,7 @@ mha.widgets.HeadExplorer(w, ["a", "b"], attn_mask=torch.tensor([[True, True], [T
     assert table(page) == ([["1.000"], ["–"]], ["1.000"])
     marks = page.locator(".mha-heads figure svg > path")
     hatch, cross = (marks.nth(i).get_attribute("d") for i in (0, 1))
-    assert hatch.startswith("M46 46h46v46") and cross.count("M") == 1
+    assert hatch.startswith("M44 44h44v44") and cross.count("M") == 1
 
 
 def test_it_fits_600_pixels(lab):
@@ -185,6 +185,16 @@ def test_it_fits_600_pixels(lab):
     book.command("application:toggle-left-area")
     over = book.page.locator(".mha-heads").evaluate("e => e.scrollWidth - e.clientWidth")
     assert over <= 0
+
+
+def test_the_example_is_seen_whole(lab):
+    """At 1280 × 720 maps, lines and numbers stand side by side."""
+    book = lab.open([MAKE, EXAMPLE])
+    maps, look, status = (
+        book.page.locator(f".mha-heads-{part}").bounding_box() for part in ("maps", "look", "status")
+    )
+    assert maps["x"] + maps["width"] <= look["x"] and abs(maps["y"] - look["y"]) < 5
+    assert status["y"] + status["height"] - maps["y"] < 400
 
 
 def test_a_saved_page_works_from_disk(lab, weights, tmp_path):

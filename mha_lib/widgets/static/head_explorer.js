@@ -32,7 +32,7 @@ export function shorten(word, most = 12) {
 /** The side of a cell, so that `count` maps of `queries` × `keys` share a page. */
 export function cellSize(count, queries, keys) {
   const room = count === 1 ? 460 : count === 2 ? 320 : count <= 4 ? 250 : 122;
-  const side = Math.min(46, room / Math.max(queries, keys, 1));
+  const side = Math.min(44, room / Math.max(queries, keys, 1));
   return side < 8 ? side : Math.floor(side);
 }
 
@@ -64,7 +64,7 @@ export function maskedRuns(row) {
 }
 
 const ROW = 26; // pixels a word takes in the list: a target for a finger
-const LINES = 110; // pixels between the queries and the keys
+const LINES = 90; // pixels between the queries and the keys
 
 function make(tag, attributes = {}, ...children) {
   const svg = ["svg", "image", "rect", "path", "text", "g", "title", "defs", "pattern"].includes(tag);
