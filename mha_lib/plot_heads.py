@@ -1,6 +1,7 @@
 """Heatmaps of attention weights: what each head looks at, on one scale from 0 to 1."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -117,10 +118,9 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
     box = figure.add_axes((x, y, 0.14 / size[0], high / tall))
     colour_bar(figure, box, families)
     if marks:
-        letters = {"family": families, "size": 10}
-        look = {"frameon": False, "borderaxespad": 0.2, "handlelength": 1.2, "labelspacing": 0.3}
-        corner = {"loc": "lower left", "bbox_to_anchor": (left / size[0] - 0.01, 0)}
-        figure.legend(handles=marks, prop=letters, **corner, **look)
+        look: dict[str, Any] = {"frameon": False, "borderaxespad": 0.2, "handlelength": 1.2, "labelspacing": 0.3}
+        look |= {"loc": "lower left", "bbox_to_anchor": (left / size[0] - 0.01, 0)}
+        figure.legend(handles=marks, prop={"family": families, "size": 10}, **look)
     return figure
 
 
