@@ -118,8 +118,8 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
     box = figure.add_axes((x, y, 0.14 / size[0], high / tall))
     colour_bar(figure, box, families)
     if marks:
-        look: dict[str, Any] = {"frameon": False, "borderaxespad": 0.2, "handlelength": 1.2, "labelspacing": 0.3}
-        look |= {"loc": "lower left", "bbox_to_anchor": (left / size[0] - 0.01, 0)}
+        look: dict[str, Any] = {"frameon": False, "borderaxespad": 0.2, "labelspacing": 0.3}
+        look |= {"loc": "lower left", "bbox_to_anchor": (left / size[0] - 0.01, 0), "handlelength": 1.2}
         figure.legend(handles=marks, prop={"family": families, "size": 10}, **look)
     return figure
 
