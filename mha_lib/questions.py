@@ -152,15 +152,35 @@ def predict(name: str) -> Ask:
 
     Raises:
         ValueError: if there is no such question.
+
+    Example:
+        >>> predict("start.numbers")
+        Ask('start.numbers')
     """
     return Ask(_question(name))
 
 
 def reveal(name: str) -> Reveal:
-    """Say what was predicted for the question `name`, what is so, and why."""
+    """Say what was predicted for the question `name`, what is so, and why.
+
+    Raises:
+        ValueError: if there is no such question.
+
+    Example:
+        >>> print(repr(reveal("start.numbers")).splitlines()[1][:15])
+        The answer: 80.
+    """
     return Reveal(_question(name), _given.get(name))
 
 
 def quiz(topic: str = "quiz") -> Quiz:
-    """Show all questions of a topic; each choice is answered at once."""
+    """Show all questions of a topic; each choice is answered at once.
+
+    Raises:
+        ValueError: if there is no such topic.
+
+    Example:
+        >>> quiz("start")
+        Quiz(1 questions)
+    """
     return Quiz(list(load(topic).values()))

@@ -15,6 +15,11 @@ def dot_product_scores(queries: Tensor, keys: Tensor, scale: float | None = None
 
     The query is scaled before the product, which keeps float16 from overflowing.
     `scale` replaces 1/√d. Source: Vaswani et al. 2017, equation 1.
+
+    Example:
+        >>> q = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
+        >>> dot_product_scores(q, torch.eye(4)).tolist()
+        [[1.0, 0.0, 0.0, 0.0]]
     """
     scale = 1 / math.sqrt(max(queries.shape[-1], 1)) if scale is None else scale
     return (queries * scale) @ keys.transpose(-2, -1)
@@ -24,6 +29,10 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     """Return w_v · tanh(q + k) for every query and key that are mapped to one width.
 
     Shapes: (…, Lq, n), (…, Lk, n), (n,) → (…, Lq, Lk). Source: Bahdanau et al. 2015.
+
+    Example:
+        >>> additive_scores(torch.zeros(2, 3), torch.zeros(5, 3), torch.ones(3)).shape
+        torch.Size([2, 5])
     """
     return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3)) @ w_v
 
@@ -142,6 +151,11 @@ class AdditiveAttention(_Attention):
         key_size, query_size: widths of a key and of a query.
         num_hiddens: width in which the two meet.
         dropout: probability, acts on the weights.
+
+    Example:
+        >>> attend = AdditiveAttention(key_size=2, query_size=3, num_hiddens=4)
+        >>> attend(torch.zeros(1, 5, 3), torch.zeros(1, 6, 2), torch.zeros(1, 6, 7)).shape
+        torch.Size([1, 5, 7])
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float = 0.0):

@@ -9,6 +9,7 @@ import torch
 from .example import example
 
 _MEND = "Run make lab once more, or pip install -e '.[lab]' in the project's folder, and restart the kernel."
+_CHANGED = "Is mha_lib changed? git status tells."
 _NEEDED = ("matplotlib", "ipywidgets", "anywidget", "einops")
 
 
@@ -53,6 +54,6 @@ def check_setup() -> SetupCheck:
             ("Python 3.11 or newer", sys.version_info >= (3, 11), newer),
             ("torch 2.6 or newer", tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6), torch_mend),
             *((package, _importable(package), _MEND) for package in _NEEDED),
-            ("the example gives the numbers it should", _example_is_right(), "Is mha_lib changed? git status tells."),
+            ("the example gives the numbers it should", _example_is_right(), _CHANGED),
         )
     )

@@ -48,7 +48,7 @@ def test_any_right_loop_passes(attempt):
         (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h, scale=8**0.5)), -1) @ o.T, "not by √D"),
         (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h, scale=1)), -1) @ o.T, "not scaled"),
         (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h))[::-1], -1) @ o.T, "reverse"),
-        (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h, first_only=True)), -1) @ o.T, "the slice"),
+        (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h, 0, True)), -1) @ o.T, "the slice"),
         (lambda X, q, k, v, o, h: sum(heads(X, q, k, v, h)), "do not add"),
         (cut_first, "cut X first"),
     ],

@@ -1,4 +1,4 @@
-"""Each lesson keeps its promises: exercises with solutions, predictions with reveals, links that lead somewhere."""
+"""Each lesson keeps its promises: exercises have solutions, predictions reveals, links lead somewhere."""
 
 import json
 import re
@@ -23,9 +23,8 @@ def source(cell):
 
 
 def plain_output(cell):
-    return "".join(
-        "".join(output.get("data", {}).get("text/plain", output.get("text", ""))) for output in cell["outputs"]
-    )
+    texts = (output.get("data", {}).get("text/plain", output.get("text", "")) for output in cell["outputs"])
+    return "".join("".join(text) for text in texts)
 
 
 def checks(path):
