@@ -119,7 +119,6 @@ class TrainResult:
 
     model: TinyModel
     losses: tuple[float, ...]  # at every step, in nats
-    gradients: tuple[float, ...]  # norm of the whole gradient, at every step
     loss: float  # on the fresh sentences
     accuracies: tuple[float, ...]  # likewise, one for each answer of the task
     tokens: Tensor  # the fresh sentences (B, L)
@@ -165,9 +164,8 @@ def train(
         layer = MultiHeadAttention(D, D, D, D, build) if isinstance(build, int) else build()
         outputs = task.answer(torch.zeros(1, task.length, dtype=torch.long)).shape[-1]
         model = TinyModel(task, layer, num_hiddens, outputs, mlp)
-    parameters = list(model.parameters())
-    optimiser = torch.optim.Adam(parameters, lr, fused=True)
-    losses, gradients = [], []
+    optimiser = torch.optim.Adam(model.parameters(), lr, fused=True)
+    losses = []
     for _ in range(steps):
         tokens, targets = fixed if fixed else task.sample(batch, generator)
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
@@ -175,11 +173,9 @@ def train(
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-        slopes = [p.grad for p in parameters if p.grad is not None]
-        gradients.append(nn.utils.get_total_norm(slopes).item())
     tokens, targets = task.sample(256, torch.Generator().manual_seed(seed + 1_000_000))
     held_out, accuracies = score(model, tokens, targets)
-    return TrainResult(model, tuple(losses), tuple(gradients), held_out, accuracies, tokens, targets)
+    return TrainResult(model, tuple(losses), held_out, accuracies, tokens, targets)
 
 
 @torch.no_grad()
