@@ -20,6 +20,7 @@ from .errors import value_error
 from .heads import check_axes, heads_apart, heads_together
 from .masks import causal_mask, combine_masks, masked_softmax
 from .multihead import MultiHeadAttention
+from .scoring import DotProductAttention
 
 SWITCHES = frozenset(
     "split merge mask empty fill softmax scale maps transposed project output dropout detach batch "
@@ -189,6 +190,8 @@ class Bug:
         """
         layer = MultiHeadAttention(10, 10, 10, 10, 2) if layer is None else layer
         maps, dropout = maps_of(layer), layer.attention.dropout
+        if not isinstance(layer.attention, DotProductAttention):
+            raise value_error("layer", "scaled dot-product scoring", "additive scoring")
         if "dropout" in self.faults:
             dropout = dropout or 0.5
         return FaultyAttention(maps, layer.num_heads, dropout, self.faults).train(layer.training)

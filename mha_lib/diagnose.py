@@ -11,6 +11,7 @@ from .bugs import Bug, FaultyAttention, bugs
 from .errors import type_error, value_error
 from .learner import Caller, find_dropout, find_heads, find_maps
 from .masks import causal_mask
+from .scoring import AdditiveAttention
 from .text import diagnose as text
 
 
@@ -80,8 +81,11 @@ def diagnose(
         >>> diagnose(bugs["merge_without_permute"].make()).name
         'merge_without_permute'
     """
-    if not callable(layer):
-        raise type_error("layer", "a module or a function", type(layer).__name__)
+    if not callable(layer) or isinstance(layer, type):
+        got = layer.__name__ if isinstance(layer, type) else type(layer).__name__
+        raise type_error("layer", "a module or a function", got, "Of a class, make a layer first.")
+    if isinstance(layer, nn.Module) and any(isinstance(m, AdditiveAttention) for m in layer.modules()):
+        raise value_error("layer", "scaled dot-product scoring", "additive scoring", "diagnose knows no other.")
     if isinstance(layer, nn.Module):
         layer = copy.deepcopy(layer).double().eval()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -153,7 +157,7 @@ class _Examination:
             linear(torch.randn(1, 64, n, generator=generator).to(self.dtype))
             for linear, n in zip(self.maps, widths[:2], strict=False)
         )
-        spread = float((q @ k.mT).std()) / q.shape[-1] ** 0.5
+        spread = (q @ k.mT).std().item() / q.shape[-1] ** 0.5
         if not spread > 0:
             raise value_error("weights", "maps that are not all zero", "scores that are all alike")
         return min(max((1.2 / spread) ** 0.5, 0.05), 20.0)
@@ -298,6 +302,7 @@ class _Examination:
         got, bug = self.got(probe), bugs["fill_minus_1e9"]
         if isinstance(got, Tensor) and not self.same(got, self.expected(probe, base)):
             if self.same(got, self.expected(probe, {**base, **bug.faults})):
+                self.notes.append(text.ALL_ELSE)
                 return self._named([bug], *self._difference([probe], [got]))
             self.notes.append(text.NOTE_EMPTY if got.isfinite().all() else text.NOTE_NAN)
         return None

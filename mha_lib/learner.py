@@ -31,7 +31,7 @@ def find_maps(source: object, num_heads: int) -> Maps:
             nn.MultiheadAttention; or four nn.Linear or tensors (out, in) in the order q, k, v, o.
         num_heads: h; maps that are too small by this factor are filled up with zeros.
     """
-    found: Sequence | None = source if isinstance(source, (tuple, list)) else None
+    found: Sequence | None = list(source) if isinstance(source, (tuple, list, nn.ModuleList)) else None
     for module in source.modules() if isinstance(source, nn.Module) else ():
         if found is None and isinstance(module, nn.MultiheadAttention):
             found = maps_of(from_torch(module))

@@ -82,6 +82,8 @@ def test_make_without_a_layer():
     assert bugs["merge_without_permute"].make(bert)(X, X, X).shape == X.shape
     with pytest.raises(TypeError, match="layer"):
         bugs["no_scale"].make(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match="additive"):
+        bugs["no_scale"].make(mha.MultiHeadAttention(4, 4, 4, 4, 2, scoring="additive"))
     with pytest.raises(ValueError, match=r"queries.*\(B, L, D\)"):
         bugs["no_scale"].make()(X[0], X[0], X[0])
 

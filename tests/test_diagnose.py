@@ -266,6 +266,47 @@ def test_ways_to_call():
     assert found.name == "right" and "causal by itself" in found.message
 
 
+class Annotated(nn.Module):
+    """Four maps in a list, a mask (B, Lq, Lk) that is 0 or 1."""
+
+    def __init__(self, fill):
+        super().__init__()
+        self.h, self.fill = 3, fill
+        self.linears, self.dropout = nn.ModuleList([nn.Linear(12, 12) for _ in range(4)]), nn.Dropout(0.1)
+
+    def forward(self, query, key, value, mask=None):
+        n = query.size(0)
+        maps = zip(self.linears, (query, key, value), strict=False)
+        query, key, value = [linear(x).view(n, -1, self.h, 4).transpose(1, 2) for linear, x in maps]
+        scores = query @ key.transpose(-2, -1) / 2
+        if mask is not None:
+            scores = scores.masked_fill(mask.unsqueeze(1) == 0, self.fill)
+        context = self.dropout(scores.softmax(-1)) @ value
+        return self.linears[-1](context.transpose(1, 2).contiguous().view(n, -1, 12))
+
+
+class Packed(nn.Module):
+    """One matrix for all three maps, causal by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.c_attn, self.c_proj, self.n_head = nn.Linear(12, 36, bias=False), nn.Linear(12, 12), 3
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (3, 4)).transpose(1, 2) for part in self.c_attn(x).split(12, 2))
+        return self.c_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+
+
+def test_layers_as_they_are_written_elsewhere():
+    right, finite = seeded(lambda: Annotated(-math.inf)), seeded(lambda: Annotated(-1e9))
+    assert diagnose(right, weights=right.linears).name == "right"
+    found = diagnose(finite, weights=finite.linears)
+    assert found.name == "fill_minus_1e9" and "All else is right" in found.message
+    packed = seeded(Packed)
+    found = diagnose(packed, weights=(*packed.c_attn.weight.chunk(3), packed.c_proj))
+    assert found.name == "right" and "causal by itself" in found.message
+
+
 def test_wrappers_of_torchs_layer():
     """pytorch/pytorch#122959: a forgotten batch_first keeps the shape."""
     theirs = nn.MultiheadAttention(12, 3).double()
@@ -313,6 +354,8 @@ def test_without_an_output_map():
 def test_wrong_input_is_named():
     cases = [
         (TypeError, "layer", lambda: diagnose("layer")),
+        (TypeError, "make a layer first", lambda: diagnose(mha.MultiHeadAttention)),
+        (ValueError, "additive", lambda: diagnose(layer(scoring="additive"))),
         (ValueError, "num_heads", lambda: diagnose(nn.Linear(4, 4))),
         (ValueError, "weights.*Say where", lambda: diagnose(lambda q, k, v: q, num_heads=2)),
         (TypeError, "weights", lambda: diagnose(layer(), weights=("q", "k", "v", "o"))),
