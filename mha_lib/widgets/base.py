@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import zlib
 from pathlib import Path
 
 import anywidget
@@ -16,8 +17,14 @@ _PAGE = """<!doctype html>
 <script type="application/json" id="state">{state}</script>
 <script type="module">
 const text = id => document.getElementById(id).textContent;
+const bytes = base64 => Uint8Array.from(atob(base64), c => c.charCodeAt(0));
 const values = JSON.parse(text("state"), (key, value) => value && value.base64 !== undefined
-  ? new DataView(Uint8Array.from(atob(value.base64), c => c.charCodeAt(0)).buffer) : value);
+  ? new DataView(bytes(value.base64).buffer) : value);
+for (const [name, value] of Object.entries(values)) {{
+  if (value?.deflate === undefined) continue;
+  const open = new Blob([bytes(value.deflate)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  values[name] = new DataView(await new Response(open).arrayBuffer());
+}}
 const listeners = {{}};
 const model = {{
   get: name => values[name],
@@ -46,7 +53,9 @@ h1 { font-size: 20px; margin: 4px 12px; }
 
 def _plain(value):
     if isinstance(value, (bytes, memoryview)):
-        return {"base64": base64.b64encode(bytes(value)).decode()}
+        large = len(value) > 65536  # packed, so that a real model's weights make a small page
+        data = zlib.compress(bytes(value), 1) if large else bytes(value)
+        return {"deflate" if large else "base64": base64.b64encode(data).decode()}
     raise TypeError(f"cannot store {type(value).__name__} in a page")
 
 

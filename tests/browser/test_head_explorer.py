@@ -207,6 +207,15 @@ def test_a_saved_page_works_from_disk(lab, weights, tmp_path):
     assert book.axe("body") == []
 
 
+def test_a_large_page_is_packed_and_opens(lab, tmp_path):
+    many = (2 * torch.randn(2, 1, 12, 64, 64, generator=torch.Generator().manual_seed(0))).softmax(-1)
+    path = mha.widgets.HeadExplorer(many).save_html(tmp_path / "large.html")
+    assert path.stat().st_size < many.numel() * 2, "less than the weights in 16 bits"
+    book = lab.show(path)
+    book.page.get_by_label("Layer").select_option(label="2")
+    assert table(book.page) == expected(many[1, 0], 0, heads=range(12), real=64)
+
+
 def test_a_reopened_notebook_still_shows_the_weights(lab):
     """jupyter-widgets/ipywidgets#1664, #3773."""
     book = lab.open([MAKE, EXAMPLE])
