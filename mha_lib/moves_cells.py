@@ -38,11 +38,21 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
     if good.shape != other.shape:
         shapes = words.COMPARE["shape"].format(right=good.shape, beside=other.shape)
         return torch.zeros(other.shape, dtype=torch.bool), shapes
+    if not (_followed(right) and _followed(beside)):  # arithmetic came in between: compare its results
+        wrong = ~torch.isclose(good.values.double(), other.values.double(), rtol=1e-5, atol=1e-6)
+        said = words.COMPARE["values" if wrong.any() else "same"]
+        return wrong, said.format(wrong=int(wrong.sum()), total=wrong.numel())
     wrong = good.addresses != other.addresses
     if not wrong.any():
         return wrong, words.COMPARE["same"]
     sentence = words.COMPARE["wrong"].format(wrong=int(wrong.sum()), total=wrong.numel())
     return wrong, f"{sentence} {_mixed(good, other, wrong)}".strip()
+
+
+def _followed(recording: Recording) -> bool:
+    """Tell whether every cell of the result comes from the input itself."""
+    given = [origin.name for step in recording.frames[0] for origin in step.origins]
+    return all(origin.name in given for origin in recording.frames[-1][0].origins)
 
 
 def _mixed(good: Step, other: Step, wrong: Tensor) -> str:

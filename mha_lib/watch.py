@@ -230,7 +230,7 @@ class _Recorder(TorchFunctionMode):
         if moves and isinstance(first, Tensor) and id(first) not in self.shadows and name not in BESIDE:
             return result  # another tensor that only took X's shape or type
         self.frame += 1
-        operation, *written = as_written(sys._getframe(1), name, args, kwargs)
+        operation, ours, within = as_written(sys._getframe(1), name, args, kwargs)
         origin = self.steps[seen[0][2]]
         if operation[0] in ".[" and origin.kind == "input":
             operation = origin.operation + operation
@@ -247,7 +247,7 @@ class _Recorder(TorchFunctionMode):
             if in_place and not shadows:
                 shadow = self._written_over(tensor, shadow, name, args)
             parents = tuple(dict.fromkeys(step for *_, step in seen))
-            self._note(tensor, shadow, name, label, kind, parents, written, _storage(tensor) in memory)
+            self._note(tensor, shadow, name, label, kind, parents, (ours, within), _storage(tensor) in memory)
         return result
 
     def _moved(self, func, name: str, args, kwargs, outputs: list[Tensor]) -> list[Tensor] | None:

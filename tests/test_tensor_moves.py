@@ -105,6 +105,17 @@ def test_a_merge_without_permute_says_whose_words_are_mixed():
     assert "Sentence 1 · word 1 now holds head A of words 1 and 2" in compare(*full)[1]
 
 
+def test_after_arithmetic_the_values_are_compared_not_the_addresses():
+    def attend(split):
+        return mha.watch(lambda X: split(X) @ split(X).mT, X / 80)
+
+    wrong, sentence = compare(attend(split), attend(lambda X: X.reshape(4, 4, 5)))
+    expected = split(X / 80) @ split(X / 80).mT, (X / 80).reshape(4, 4, 5) @ (X / 80).reshape(4, 4, 5).mT
+    assert wrong.equal(~torch.isclose(*expected)) and wrong.any()
+    assert sentence == f"Same shape, but {int(wrong.sum())} of 64 numbers differ (marked ×)."
+    assert "same numbers" in compare(attend(split), attend(lambda X: split(X).clone()))[1]
+
+
 def test_comparing_equal_and_differently_shaped_results():
     assert "same numbers in every place" in compare(RIGHT, RIGHT)[1]
     assert compare(RIGHT, mha.watch(lambda X: X.mT, X))[1] == "Other shapes: (4, 4, 5) and (2, 10, 4)."

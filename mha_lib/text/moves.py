@@ -65,9 +65,9 @@ LABELS = {
 COMPARE = {
     "same": "Same shape, same numbers in every place.",
     "wrong": "Same shape, but {wrong} of {total} numbers are in a wrong place (marked ×).",
+    "values": "Same shape, but {wrong} of {total} numbers differ (marked ×).",
     "shape": "Other shapes: {right} and {beside}.",
     "mixed": "{place} now holds {found} instead of {right}.",
-    "mark": "Cells in a wrong place carry a cross.",
 }
 TOO_MANY = ("a tensor of at most 100,000 cells", "{0:,} cells",
             "Take a smaller example: (2, 4, 10) already shows every move.")

@@ -141,7 +141,9 @@ def test_side_by_side_counts_and_marks(lab, tmp_path):
     path = TensorMoves(RIGHT, beside=WRONG).save_html(tmp_path / "two.html")
     book = lab.show(path)
     widget = book.page.locator(".mha-moves")
-    expect(widget.locator(".mha-wrong")).to_have_count(0)
+    for _ in range(2):
+        press(widget, "Next step")
+        expect(widget.locator(".mha-wrong")).to_have_count(0)
     press(widget, "Last step")
     expect(widget.locator(".mha-wrong")).to_have_count(60)
     expect(widget.locator(".mha-verdict")).to_contain_text("60 of 80")

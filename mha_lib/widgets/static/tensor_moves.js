@@ -313,7 +313,6 @@ class Lane {
       this.write(frame);
       this.label(picture);
     }
-    this.last = number >= this.lane.frames.length - 1;
   }
 
   look({ id, address }, frame) {
@@ -582,7 +581,10 @@ function render({ model, el }) {
 
   function show(still = false) {
     const step = Math.min(model.get("step"), last());
-    lanes.forEach(lane => lane.show(step, still || calm.matches));
+    lanes.forEach(lane => {
+      lane.show(step, still || calm.matches);
+      lane.last = step === last();
+    });
     range.max = last();
     range.value = step;
     range.setAttribute("aria-valuetext", lanes[0].frame.operation);
