@@ -156,7 +156,7 @@ class Listing(nn.Module):
     [
         ({}, "right"),
         ({"fault": "q for all", "fill": -1e9}, "keys_and_values_through_W_q"),
-        ({"fault": "unsqueeze always"}, "mask_on_head_axis"),
+        ({"fault": "unsqueeze always"}, "right"),  # for (B, L, L); see below
         ({"fault": "no unsqueeze"}, "mask_on_head_axis"),
         ({"fill": -1e9}, "fill_minus_1e9"),
         ({"fill": 1e-9}, "fill_too_small"),
@@ -164,7 +164,9 @@ class Listing(nn.Module):
     ],
 )
 def test_document_002(kwargs, name):
-    assert seeded(lambda: diagnose(Listing(**kwargs))).name == name
+    found = seeded(lambda: diagnose(Listing(**kwargs)))
+    assert found.name == name
+    assert ("misreads a mask (L, L)" in found.message) == (kwargs.get("fault") == "unsqueeze always")
 
 
 class Folded(nn.Module):

@@ -21,7 +21,7 @@ NOTE_BATCH = "It was given (L, B, D), since it has batch_first=False; hand it yo
 NOTE_CAUSAL = "It is causal by itself: no word sees a later one."
 NOTE_NAN = "Where a query may attend to nothing it gives NaN; here such a query gets weights 0."
 NOTE_EMPTY = "Where a query may attend to nothing it does not give context 0."
-NOTE_SQUARE = "A mask (L, L) is not read as one for every sentence; (B, L, L) is right."
+NOTE_SQUARE = "It misreads a mask (L, L), without an error where L = h; hand it over as (1, L, L)."
 NOTE_SELF = "It takes one input, so cross-attention was not tested."
 NOTE_NO_MASK = "It takes no lengths and no mask, so masking was not tested."
 NOTE_NO_GRADIENT = "No gradient reaches its inputs, so gradients were not tested."
