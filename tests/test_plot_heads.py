@@ -127,14 +127,15 @@ def test_masked_is_hatched_and_told_from_zero():
     assert len(numbers(maps(figure)[0])) == 6, "no number stands in a masked cell"
 
 
-def test_lengths_hatch_the_padding_of_every_head():
+@pytest.mark.parametrize(("sample", "real"), [(0, 3), (1, 2)])
+def test_lengths_hatch_the_padding_of_every_head(sample, real):
     ex = mha.example()
     _, weights = ex.layer(ex.X, ex.X, ex.X, ex.valid_lens, need_weights=True)
-    figure = mha.plot_heads(weights, ex.words, sample=0, valid_lens=ex.valid_lens)
+    figure = mha.plot_heads(weights, ex.words, sample=sample, valid_lens=ex.valid_lens)
     for ax in maps(figure):
         (hatch,) = [c for c in ax.collections if isinstance(c, PatchCollection)]
         runs = sorted(path.get_extents().bounds for path in hatch.get_paths())
-        assert runs == [(2.5, y - 0.5, 1, 1) for y in range(4)]
+        assert runs == [(real - 0.5, y - 0.5, 4 - real, 1) for y in range(4)]
 
 
 def test_nan_has_its_own_mark():

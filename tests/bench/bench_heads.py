@@ -8,7 +8,9 @@ beside it, where it is installed.
 import json
 import re
 import statistics
+import tempfile
 import time
+from pathlib import Path
 
 import torch
 
@@ -64,6 +66,10 @@ def main() -> None:
         milliseconds = statistics.median(times[name]) * 1000
         network = "needs the network" if remote[name] else "no network"
         print(f"{name:20} {milliseconds:7.1f} ms {sizes[name] / 1e6:7.2f} MB   {network}")
+    with tempfile.TemporaryDirectory() as folder:
+        page = HeadExplorer(attention, words).save_html(Path(folder) / "heads.html").stat().st_size
+    print(f"as a page from save_html: {page / 1e6:.2f} MB")
+    assert page <= MOST_BYTES, "a larger page than it should be"
     assert statistics.median(times["HeadExplorer"]) <= MOST_SECONDS, "slower than it should be"
     assert sizes["HeadExplorer"] <= MOST_BYTES, "larger than it should be"
 
