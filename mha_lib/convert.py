@@ -142,7 +142,12 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
             W_o, documents.gpt's q_project …, documents.bert's query_layer … without W_o.
 
     Returns:
-        A state that the listing's `load_state_dict` takes; the tensors are copies.
+        A state that the listing's `load_state_dict` takes; the tensors are copies. Where the
+        listing has biases and the layer none, they are 0.
+
+    Raises:
+        TypeError: another kind of layer, or of `like`.
+        ValueError: only one of the two has an output map.
 
     Example:
         >>> layer = MultiHeadAttention(4, 4, 4, 4, 2)
@@ -155,12 +160,15 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     if (pairs[3][0] is None) != (pairs[3][1] is None):
         mend = "documents.bert.SelfAttention has no W_o; no other listing does without."
         raise value_error("like", "a listing with the same maps as the layer", like.__name__, mend)
-    return {
-        f"{name}.{key}": value.detach().clone()
-        for name, linear in pairs
-        if linear is not None
-        for key, value in linear.named_parameters()
-    }
+    state = {}
+    for name, linear in pairs:
+        if linear is not None:
+            state[f"{name}.weight"] = linear.weight.detach().clone()
+            if linear.bias is not None:
+                state[f"{name}.bias"] = linear.bias.detach().clone()
+            elif like is not MultiHeadAttention:
+                state[f"{name}.bias"] = linear.weight.new_zeros(linear.out_features)
+    return state
 
 
 def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:

@@ -116,6 +116,10 @@ def test_a_listings_state_goes_in_and_out():
     again = ListingOfDocument2(6).double()
     again.load_state_dict(convert.to_listing(ours, gpt.MultiHeadAttention))
     assert all(torch.equal(a, b) for a, b in zip(again.parameters(), typed.parameters(), strict=True))
+    without = mha.MultiHeadAttention(6, 6, 6, 6, 3).double()
+    again.load_state_dict(convert.to_listing(without, gpt.MultiHeadAttention))
+    assert not again.k_project.bias.any() and torch.equal(again.k_project.weight, without.W_k.weight)
+    assert len(convert.to_listing(without, mha.MultiHeadAttention)) == 4
     state = spread(bert.SelfAttention(3, 6, 6)).state_dict()
     twin = convert.load_listing(bert.SelfAttention(3, 6, 6), state)
     assert convert.to_listing(twin, bert.SelfAttention).keys() == state.keys()
