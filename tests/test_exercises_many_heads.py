@@ -50,6 +50,7 @@ def test_any_right_loop_passes(attempt):
         (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h))[::-1], -1) @ o.T, "reverse"),
         (lambda X, q, k, v, o, h: torch.cat(list(heads(X, q, k, v, h, 0, True)), -1) @ o.T, "the slice"),
         (lambda X, q, k, v, o, h: sum(heads(X, q, k, v, h)), "do not add"),
+        (lambda X, q, k, v, o, h: right(X, q.T, k.T, v.T, o, h), "outputs, inputs"),
         (cut_first, "cut X first"),
     ],
 )

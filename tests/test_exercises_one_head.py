@@ -54,6 +54,7 @@ def test_score(value, hint):
         (lambda q, k: q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, None),
         (lambda q, k: q @ k.transpose(-2, -1) / q.shape[-1] ** -1, "multiplies by d"),
         (lambda q, k: q @ k.transpose(-2, -1) / q.shape[-1], "divides by d"),
+        (lambda q, k: q @ k.transpose(-2, -1) / q.shape[-1] ** -0.5, "multiplies by √"),
         (lambda q, k: q @ k.transpose(-2, -1) / 2, "fixed 2"),
     ],
 )
@@ -73,6 +74,7 @@ def steady(scores):
         (steady, None),
         (lambda s: s.exp() / s.exp().sum(-1, keepdim=True), "Subtract each row's largest"),
         (lambda s: s.exp() / s.exp().sum(), "index"),
+        (lambda s: (s - s.max()).exp() / (s - s.max()).exp().sum(-1, keepdim=True), "not of the whole matrix"),
     ],
 )
 def test_softmax(attempt, hint):

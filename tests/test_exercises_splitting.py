@@ -32,8 +32,10 @@ def test_any_right_split_passes(attempt):
 @pytest.mark.parametrize(
     "attempt, hint",
     [
-        (lambda X, h: X.reshape(X.shape[0] * h, X.shape[1], X.shape[2] // h), "straight away"),
+        (lambda X, h: X.reshape(X.shape[0] * h, X.shape[1], X.shape[2] // h), "reshaped straight away"),
         (lambda X, h: cut(X, h).permute(0, 2, 1, 3), "step before the last"),
+        (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "into (h, L, d)"),
+        (lambda X, h: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5), "from the shape"),
         (lambda X, h: fold(cut(X, h).permute(2, 0, 1, 3)), "heads come first"),
         (lambda X, h: fold(X.reshape(*X.shape[:2], X.shape[2] // h, h).permute(0, 3, 1, 2)), "neighbours"),
         (lambda X, h: cut(X, h).permute(0, 2, 1, 3).view(X.shape[0] * h, X.shape[1], -1), "RuntimeError"),
@@ -79,7 +81,7 @@ def test_heads_first(attempt, hint):
 
 @pytest.mark.parametrize(
     "place, hint",
-    [((2, 2, 3), None), ((1, 2, 3), "which sentence"), ((3, 0, 3), "reshape alone"), ((0, 0, 0), "63 = ")],
+    [((2, 2, 3), None), ((1, 2, 3), "which sentence"), ((3, 0, 3), "reshape alone"), ((0, 0, 0), "Write 63 as")],
 )
 def test_place(place, hint):
     verdict = mha.check("splitting.place", place)

@@ -91,6 +91,8 @@ def check(name: str, attempt) -> Verdict:
         hint = judge(attempt)
     except Exception as error:
         hint = text.RAISED.format(error=type(error).__name__, message=error)
+        if "is invalid for input of size" in hint:
+            hint = f"{hint}. {text.FIXED_SIZES}"
     if hint:
         return Verdict(name, "not yet", text.NOT_YET.format(hint=hint))
     return Verdict(name, "right", text.RIGHT)
@@ -98,6 +100,8 @@ def check(name: str, attempt) -> Verdict:
 
 def compare(got, want: Tensor) -> str | None:
     """Return None where `got` equals the tensor `want`, else what differs first."""
+    if got is None:
+        return text.NO_RETURN
     if not isinstance(got, Tensor):
         return text.NOT_A_TENSOR.format(got=type(got).__name__)
     if got.shape != want.shape:

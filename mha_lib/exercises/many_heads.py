@@ -49,6 +49,8 @@ def loop(attempt):
     heads = list(_heads(X, *qkv, num_heads=4))
     joined = torch.cat(heads, dim=-1)
 
+    turned = torch.cat(list(_heads(X, *(W.T for W in qkv), 4)), dim=-1) @ W_o.T
+
     def wrong(**how):
         return torch.cat(list(_heads(X, *qkv, 4, **how)), dim=-1) @ W_o.T
 
@@ -58,6 +60,7 @@ def loop(attempt):
         "W_o is applied the wrong way round: use its transpose, as nn.Linear does.": joined @ W_o,
         "Divide by √d of one head (d = D / h = 2), not by √D.": wrong(width=8),
         "The scores are not scaled.": wrong(width=1),
+        "nn.Linear keeps (outputs, inputs), so a map is applied as X @ W.T, with rows of W.": turned,
         "The heads stand in the reverse order.": torch.cat(heads[::-1], -1) @ W_o.T,
         "All heads use the rows of the first: move the slice on with i.": torch.cat(heads[:1] * 4, -1) @ W_o.T,
     }

@@ -50,7 +50,8 @@ def mend(attempt):
         q = torch.eye(d, dtype=torch.float64)[:2] * 2
         raw = q @ q.T
         mistakes = {
-            f"d ** -1 is 1/d, so dividing by it multiplies by d: the logit of 4 became {4 * d}.": raw * d,
+            f"d ** -1 is 1/d, so dividing by it multiplies by d: the score 4 became {4 * d}.": raw * d,
+            f"d ** -0.5 is 1/√d, so dividing by it multiplies by √{d}.": raw * d**0.5,
             f"That divides by d = {d}. The variance grows like d, the size like √d.": raw / d,
             **({"A fixed 2 is right for d = 4 only. Take d from the query's shape.": raw / 2} if d != 4 else {}),
         }
@@ -65,8 +66,8 @@ def softmax(attempt):
     calm = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
     if problem := compare(attempt(calm), calm.softmax(-1)):
         return f"On {calm.tolist()}: {problem}"
-    high = torch.tensor([[1000.0, 1000.0, 0.0], [0.0, 1.0, 1000.0]])
-    if not torch.isfinite(attempt(high)).all():
+    high = torch.tensor([[1000.0, 1000.0, 0.0], [0.0, 1.0, 2.0]])
+    if compare(attempt(high[:1]), high[:1].softmax(-1)):
         return "exp(1000) is inf, and inf / inf is NaN. Subtract each row's largest score first: nothing else changes."
     if compare(attempt(high), high.softmax(-1)):
         return "Subtract the largest of each row, not of the whole matrix, and keep the axis: keepdim=True."

@@ -22,7 +22,7 @@ def place(attempt):
         (1, 2, 0, 3): "That is its index with four axes; fold sentence and head: 2 · sentence + head.",
         (1, 0, 2, 3): "That is right before the last reshape. Fold sentence and head: 2 · sentence + head.",
     }
-    default = "63 = 1 · 40 + 2 · 10 + 3, feature 3 is head A's; the first index is 2 · sentence + head."
+    default = "Write 63 as 40 · sentence + 10 · word + feature, from 0. Which head has that feature?"
     return None if tuple(attempt) == (2, 2, 3) else hints.get(tuple(attempt), default)
 
 
@@ -33,8 +33,8 @@ def split(attempt):
         B, L, D = X.shape
         d = D // h
         mistakes = {
-            "You reshaped straight away: the shape is right, but rows hold other words' numbers. "
-            "Give the heads an axis of their own first.": X,
+            "The shape is right, but rows hold other words' numbers: you reshaped straight away, or cut (L, D) "
+            "into (h, L, d). Cut each word's features, (B, L, h, d), then permute.": X,
             "The heads come first, then the sentences. Sentence 1's heads should follow each other.": (
                 X.reshape(B, L, h, d).permute(2, 0, 1, 3)
             ),
@@ -44,10 +44,14 @@ def split(attempt):
         }
         got = attempt(X, h)
         if isinstance(got, torch.Tensor) and got.shape == (B, h, L, d):
-            return "That is the step before the last. Now fold sentence and head into one axis: (B·h, L, d)."
+            got, unfolded = got.flatten(0, 1), True
+        else:
+            unfolded = False
         stacked = {hint: wrong.reshape(B * h, L, d) for hint, wrong in mistakes.items()}
         if problem := judge(got, split_heads(X, h), stacked):
             return problem
+        if unfolded:
+            return "That is the step before the last. Now fold sentence and head into one axis: (B·h, L, d)."
     return None
 
 
