@@ -17,7 +17,7 @@ from .text.moves import NAMES
 CELL = (34, 26)
 LABEL = 22  # above every block
 ROWS = 58  # left of the blocks, for the rows' labels
-GAP, CUT = 22, 12  # between blocks, and between the heads of an uncut row
+GAP, SLIT = 22, 4  # between blocks, and between heads that are the rows of one block
 WIDE, NARROW = 860, 420
 CHARACTER = 7.4  # of a label, on average
 
@@ -102,14 +102,11 @@ def _arrange(shape, axes, width, labels):
     numbers[last] = (CELL[0], CELL[1], columns)
     wide, high = CELL[0] * min(max(shape[-1], 1), columns), CELL[1] * max(-(-shape[-1] // columns), 1)
     inner = (last, wide)
-    cut = last >= 2 and axis_name(axes[last - 1], 0) == "head" and axis_name(axes[last], 0) == "feature"
-    if cut:  # the heads of one row, a little apart
-        numbers[last - 1] = (wide + CUT, 0, max(shape[last - 1], 1))
-        wide = (wide + CUT) * max(shape[last - 1], 1) - CUT
-    rows = last - 1 - cut if last >= 1 else None
+    rows = last - 1 if last >= 1 else None
     if rows is not None:
-        numbers[rows] = (0, high, 1)
-        high *= max(shape[rows], 1)
+        apart = SLIT if axis_name(axes[rows], 0) == "head" else 0
+        numbers[rows] = (0, high + apart, 1)
+        high = (high + apart) * max(shape[rows], 1) - apart
     high += LABEL
     for outer, axis in enumerate(range((last if rows is None else rows) - 1, -1, -1)):
         n = max(shape[axis], 1)
