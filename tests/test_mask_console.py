@@ -139,6 +139,29 @@ def test_fast_changes_make_one_redraw_of_the_last_value():
     assert console._picture.value == MaskConsole(lengths=(0, 2))._picture.value
 
 
+def test_each_change_puts_the_redraw_off(monkeypatch):
+    timers = []
+
+    class Watch:
+        def __init__(self, seconds, call):
+            self.call, self.state = call, "made"
+            timers.append(self)
+
+        def start(self):
+            self.state = "running"
+
+        def cancel(self):
+            self.state = "cancelled"
+
+    monkeypatch.setattr(threading, "Timer", Watch)
+    console = MaskConsole()
+    for value in (0, 1, 4):
+        console.controls["length_2"].value = value
+    assert [timer.state for timer in timers] == ["cancelled", "cancelled", "running"]
+    timers[-1].call()
+    assert console.redraws == 2 and "length 4" in console.report
+
+
 def test_reading_does_not_wait_for_the_rest():
     console = MaskConsole()
     console.controls["fill"].value = "-inf"

@@ -25,6 +25,11 @@ def test_variance_and_largest_weight(d, largest_without, largest_with):
     assert scaled.largest == pytest.approx(largest_with, abs=0.02)
 
 
+def test_theory_for_any_scale():
+    half = measure_scaling(16, 0.5)
+    assert half.expected == 4 and half.variance == pytest.approx(4, rel=0.06)
+
+
 def test_the_same_draw_for_every_scale():
     assert measure_scaling(16).variance == pytest.approx(measure_scaling(16, 1.0).variance / 16, rel=1e-4)
     assert measure_scaling(16) == measure_scaling(16) != measure_scaling(16, seed=1)

@@ -99,6 +99,25 @@ def test_axe_finds_nothing(lab, theme):
     assert book.axe(".widget-vbox") == []
 
 
+def test_the_keyboard_is_enough(lab):
+    """JupyterLab itself would take the arrows and go to another cell."""
+    book = lab.open(START)
+    fill = book.page.get_by_label("Fill")
+    fill.focus()
+    book.page.keyboard.press("ArrowDown")
+    assert fill.evaluate("menu => menu.selectedOptions[0].text") == "−inf"
+    book.page.keyboard.press("Tab")
+    book.page.keyboard.press("f")
+    assert book.page.get_by_label("Dtype").evaluate("menu => document.activeElement === menu")
+    assert len(book.cell(1).locator("select").all()) == 4
+    causal = book.page.get_by_label("Causal")
+    causal.focus()
+    book.page.keyboard.press("Space")
+    assert causal.is_checked()
+    set_length(book, "Length 1", "0")
+    says(book, "NaN in 8 rows")
+
+
 def test_nothing_jumps(lab):
     book = lab.open(START)
     picture = book.output(1).locator("img").first
