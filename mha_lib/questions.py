@@ -14,6 +14,7 @@ import ipywidgets
 
 from .errors import value_error
 from .text import learning as text
+from .widgets.own_keys import OwnKeys
 
 _given: dict[str, int] = {}
 
@@ -83,7 +84,8 @@ class Ask(ipywidgets.VBox):
         )
         self.answer = ipywidgets.HTML()
         asked = ipywidgets.HTML(f"<b>{html.escape(question.ask)}</b>")
-        super().__init__([asked, self.choice, self.answer])
+        self.choice.add_class(OwnKeys.WHERE)
+        super().__init__([asked, self.choice, self.answer, OwnKeys()])
         self.choice.observe(self._chosen, names="value")
         if self.choice.value is not None:
             self._chosen({"new": self.choice.value})

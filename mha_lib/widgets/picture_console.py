@@ -4,32 +4,12 @@ import base64
 import html
 import threading
 
-import anywidget
 import ipywidgets
 
 from ..style import Drawing
+from .own_keys import OwnKeys
 
 DELAY = 0.12  # seconds of rest before the picture follows a control that moves
-
-
-class OwnKeys(anywidget.AnyWidget):
-    """Unseen: leaves arrows and letters to the controls in `.mha-own-keys`.
-
-    JupyterLab would take them from a menu that has the focus and go to another cell.
-    """
-
-    _esm = """
-    const keep = ({ target }) => {
-      if (target.closest(".mha-own-keys")) target.setAttribute("data-lm-suppress-shortcuts", "true");
-    };
-    export default { render() {
-      document.addEventListener("focusin", keep);
-      return () => document.removeEventListener("focusin", keep);
-    } };
-    """
-
-    def __init__(self):
-        super().__init__(layout=ipywidgets.Layout(display="none"))
 
 
 def image(drawing: Drawing) -> str:
@@ -65,7 +45,7 @@ class PictureConsole(ipywidgets.VBox):
         self._picture = ipywidgets.HTML(layout=fixed)
         self._text = ipywidgets.HTML(layout=ipywidgets.Layout(min_height="52px"))
         controls_row = ipywidgets.Box(list(controls.values()), layout=row)
-        controls_row.add_class("mha-own-keys")
+        controls_row.add_class(OwnKeys.WHERE)
         super().__init__([controls_row, self._picture, self._text, OwnKeys()])
         self.controls = controls
         self._redraw()
