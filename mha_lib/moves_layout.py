@@ -7,18 +7,20 @@ pixels, and know no other rule.
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import product
 from math import prod
 from typing import TypedDict
 
-from .moves_axes import MIXED, Axis, axis_name
+from .moves_axes import MIXED, Axis
 from .style import head_letter
 from .text.moves import NAMES
 
 CELL = (34, 26)
 LABEL = 22  # above every block
 ROWS = 58  # left of the blocks, for the rows' labels
-GAP, SLIT = 22, 4  # between blocks, and between heads that are the rows of one block
-WIDE, NARROW = 860, 420
+GAP, SLIT = 22, 4  # between blocks, and between words or heads within one block
+WIDE, NARROW = 860, 450
+MOST_LABELS = 64
 CHARACTER = 7.4  # of a label, on average
 
 TONES = {"sentence": 0, "word": 1, "query": 1, "head": 2, "feature": 3, "key": 4}
@@ -42,9 +44,9 @@ class Picture(TypedDict):
 
 
 def place(piece: Piece, index: Sequence[int]) -> tuple[float, float]:
-    """Return x and y of the cell at `index`."""
+    """Return x and y of the cell at `index`; the axes it leaves out are at their first."""
     x, y = piece["at"]
-    for i, (dx, dy, wrap) in zip(index, piece["axes"], strict=True):
+    for i, (dx, dy, wrap) in zip(index, piece["axes"], strict=False):
         x, y = x + i % wrap * dx, y + i // wrap * dy
     return x, y
 
@@ -75,72 +77,79 @@ def picture(tensors: Sequence[tuple[str, tuple[int, ...], tuple[Axis, ...]]], wi
         width = max(width, (2 * CELL[0] * CELL[1] * sum(prod(shape) for _, shape, _ in tensors)) ** 0.5)
     x = y = high = 0.0
     for title, shape, axes in tensors:
-        placed, inner, size, rows = _arrange(shape, axes, width, labels)
-        left = 0.0
-        if labels and rows is not None:
-            left = max(ROWS, _long(index_words(axes[rows], max(shape[rows] - 1, 0))) + 12)
+        placed, rows, block, size = _arrange(shape, axes, width, labels)
+        names = _row_names(shape, axes, rows) if labels else []
+        left = max(ROWS, *map(_long, names)) + 8 if names else 0
         if x and x + left + size[0] > width:
             x, y, high = 0.0, y + high + GAP / 2, 0.0
         piece: Piece = {"at": (x + left, y + LABEL), "axes": placed}
         drawn["pieces"].append(piece)
         if labels:
-            _label(drawn, piece, title, shape, axes, inner, rows, left)
+            _label(drawn, piece, title, shape, axes, rows, block, names, left)
         x, high = x + left + size[0] + GAP, max(high, size[1])
         drawn["size"] = (max(drawn["size"][0], x - GAP), y + high)
     return drawn
 
 
 def _arrange(shape, axes, width, labels):
-    """Return the axes' numbers, how many axes a block has and its width, the size, the row axis."""
-    width -= ROWS
+    """Return the axes' numbers, which of them are rows, a block's width, and the whole's size."""
     numbers = [(0.0, 0.0, 1)] * len(shape)
-    wide, high = CELL
-    last = len(shape) - 1
-    if last < 0:
-        return numbers, (0, wide), (wide, high + LABEL), None
-    columns = max(int(width // CELL[0]), 1) if last == 0 else max(shape[-1], 1)
-    numbers[last] = (CELL[0], CELL[1], columns)
-    wide, high = CELL[0] * min(max(shape[-1], 1), columns), CELL[1] * max(-(-shape[-1] // columns), 1)
-    inner = (last, wide)
-    rows = last - 1 if last >= 1 else None
-    if rows is not None:
-        apart = SLIT if axis_name(axes[rows], 0) == "head" else 0
-        numbers[rows] = (0, high + apart, 1)
-        high = (high + apart) * max(shape[rows], 1) - apart
-    high += LABEL
-    for outer, axis in enumerate(range((last if rows is None else rows) - 1, -1, -1)):
-        n = max(shape[axis], 1)
-        fit = max(int((width + GAP) // (wide + GAP)), 1)
+    sizes = [max(n, 1) for n in shape]
+    block, high = CELL
+    width -= ROWS
+    if shape:
+        columns = max(int(width // CELL[0]), 1) if len(shape) == 1 else sizes[-1]
+        numbers[-1] = (*CELL, columns)
+        block, high = CELL[0] * min(sizes[-1], columns), CELL[1] * -(-sizes[-1] // columns)
+    rows = range(max(len(shape) - 2, 0), max(len(shape) - 1, 0))
+    cut = len(shape) > 2 and [name for name, _ in axes[-2]] == ["head"]  # each word into its heads
+    if labels and cut and sizes[-3] > (width + GAP) // (block + GAP) <= prod(sizes[:-3]):
+        rows = range(rows.start - 1, rows.stop)  # the sentences fill the width: words below each other
+    for axis in reversed(rows):
+        apart = SLIT if cut and axis == rows.start else 0
+        numbers[axis] = (0, high + apart, 1)
+        high = (high + apart) * sizes[axis] - apart
+    wide, high = block, high + LABEL
+    for outer, axis in enumerate(reversed(range(rows.start))):
+        n, fit = sizes[axis], max(int((width + GAP) // (wide + GAP)), 1)
         wrap = n if n <= fit else next((k for k in range(fit, 1, -1) if n % k == 0), fit)
         if labels and outer % 2:  # sentences below each other, their heads side by side
             wrap = 1
         numbers[axis] = (wide + GAP, high + GAP / 3, wrap)
         wide, high = (wide + GAP) * wrap - GAP, (high + GAP / 3) * -(-n // wrap) - GAP / 3
-    return numbers, inner, (wide, high), rows
+    return numbers, rows, block, (wide, high)
 
 
-def _label(drawn, piece, title, shape, axes, inner, rows, left):
+def _row_names(shape, axes, rows) -> list[Words]:
+    """Say what each row of a block is: "word 1", or "word 1 · A" where heads are rows too."""
+    if not rows or prod(shape[a] for a in rows) > MOST_LABELS:
+        return []
+    names = []
+    for index in product(*(range(shape[a]) for a in rows)):
+        first, *others = (index_words(axes[a], i) for a, i in zip(rows, index, strict=True))
+        names.append(sum(map(_short, others), first))
+    return names
+
+
+def _label(drawn, piece, title, shape, axes, rows, block, names, left):
     """Write above each block what it is, and left of the leftmost ones what the rows are."""
-    apart = [a for a in range(inner[0]) if a != rows]
-    if prod(shape) == 0 or prod(shape[a] for a in apart) > 64:
+    outer = shape[:rows.start]
+    if 0 in shape or prod(outer) > MOST_LABELS:
         return
-    for block in range(prod(shape[a] for a in apart)):
-        index, rest = [0] * len(shape), block
-        for a in reversed(apart):
-            rest, index[a] = divmod(rest, shape[a])
+    for index in product(*map(range, outer)):
         x, y = place(piece, index)
-        parts: Words = ((title, 5),) if title else ()
-        for a in apart:
-            parts += index_words(axes[a], index[a])
-        if _long(parts) > inner[1] + GAP / 2:  # only numbers and letters: "1·A"
-            parts = tuple((words.split()[-1], number) for words, number in parts)
-        if _long(parts) > inner[1] + GAP:
-            parts = ()
-        drawn["blocks"].append((x, y - LABEL, inner[1], parts))
-        if rows is not None and abs(x - piece["at"][0]) < 1 and shape[rows] <= 40:
-            for i in range(shape[rows]):
-                index[rows] = i
-                drawn["rows"].append((x - left, place(piece, index)[1], left - 8, index_words(axes[rows], i)))
+        parts = sum(map(index_words, axes, index), ((title, 5),) if title else ())
+        if _long(parts) > block + GAP / 2:
+            parts = _short(parts)
+        drawn["blocks"].append((x, y - LABEL, block, parts if _long(parts) <= block + GAP else ()))
+        if x - piece["at"][0] < 1:
+            for row, name in zip(product(*(range(shape[a]) for a in rows)), names, strict=False):
+                drawn["rows"].append((x - left, place(piece, (*index, *row))[1], left - 8, name))
+
+
+def _short(parts: Words) -> Words:
+    """Only the numbers and letters: "1 · A" for "sentence 1 · head A"."""
+    return tuple((words.split()[-1], number) for words, number in parts)
 
 
 def _long(parts: Words) -> float:

@@ -50,7 +50,7 @@ LABELS = {
     "contiguous": "contiguous", "not_contiguous": "not contiguous",
     "tape": "memory, in address order", "memory": "memory",
     "tape_same": "nothing moved here",
-    "tape_moved": "the numbers were copied into this order",
+    "tape_moved": "copied into this order",
     "tape_new": "new numbers",
     "picture": "Cells of the tensor. Arrow keys pick a cell to follow.",
     "follow_hint": "Point at a cell to follow it; or focus the picture and use the arrow keys.",

@@ -190,7 +190,7 @@ def test_the_learners_own_chain_right_and_wrong(lab):
     press(widget, "Run")
     expect(trouble).to_have_text("")
     press(widget, "Last step")
-    expect(widget.locator(".mha-block")).to_have_count(6)
+    expect(widget.locator(".mha-block")).to_have_count(8)
     assert book.axe(".mha-moves") == []
 
 

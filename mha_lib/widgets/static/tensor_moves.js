@@ -65,7 +65,7 @@ export function tapeOf(memory, columns, width, height) {
 /** How many tape cells stand in a row: a round number, so that addresses are easily read. */
 export function columnsFor(available, width) {
   const most = Math.max(1, Math.floor(available / width));
-  return [40, 20, 10, 8, 5].find(few => few <= most) || most;
+  return [400, 200, 100, 40, 20, 10, 8, 5].find(few => few <= most) || most;
 }
 
 /** The nearest cell in direction (dx, dy): straight ahead counts more than to the side. */
@@ -246,8 +246,9 @@ class Lane {
     this.stage.setAttribute("role", "application");
     this.stage.setAttribute("aria-label", words.picture);
     this.plane = make("div", "mha-plane", this.stage);
-    this.tapeName = make("div", "mha-tape-name", this.root);
-    this.tape = make("div", "mha-tape", this.root);
+    const memory = make("div", "mha-memory", this.root);
+    this.tape = make("div", "mha-tape", memory);
+    this.tapeName = make("div", "mha-tape-name", memory);
     this.painted = Math.max(...lane.frames.map(f => f.ids.reduce((n, ids) => n + ids.length, 0))) > pictures.each;
     this.ways = [this.plane, this.tape].map(box => {
       const svg = document.createElementNS(SVG, "svg");
@@ -257,7 +258,7 @@ class Lane {
       return svg;
     });
     const longest = Math.max(2, ...lane.values.map(text => text.length));
-    this.tapeCell = this.painted ? [4, 8] : [4 + 7 * longest, 22];
+    this.tapeCell = this.painted ? [2, 4] : [4 + 7 * longest, 20];
     this.cells = this.painted ? new Painted(this.plane, pictures.cell) : new Elements(this.plane);
     this.tapeCells = this.painted ? new Painted(this.tape, this.tapeCell) : new Elements(this.tape);
     this.tape.style.setProperty("--mha-tape", `${this.tapeCell[0]}px`);
@@ -282,14 +283,15 @@ class Lane {
     const [width, height] = size(variant);
     const room = Math.min(1, (available - 12) / width); // numbers stay 12 px high at least
     const zoom = this.painted ? Math.min(room, 440 / height) : Math.max(0.92, room);
-    const columns = columnsFor(available - 40, this.tapeCell[0]);
+    const columns = columnsFor(available - 36, this.tapeCell[0]);
     const same = variant === this.variant && zoom === this.zoom && columns === this.columns;
     Object.assign(this, { variant, zoom, columns });
     Object.assign(this.plane.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${zoom})`,
                                       marginRight: `${(zoom - 1) * width}px` });
-    this.stage.style.height = `${height * zoom + 8}px`;
+    this.stage.style.height = `${height * zoom + 4}px`;
     const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
-    this.tape.style.height = `${rows * this.tapeCell[1] + 4}px`;
+    const [wide, high] = this.tapeCell;
+    Object.assign(this.tape.style, { width: `${columns * wide}px`, height: `${rows * high}px` });
     return !same;
   }
 
@@ -599,7 +601,7 @@ function render({ model, el }) {
 
   function fit() {
     const room = root.clientWidth - 24;
-    root.classList.toggle("mha-slim", room < 560);
+    root.classList.toggle("mha-slim", room < 640);
     const apart = lanes.length > 1 && room >= 800;
     root.classList.toggle("mha-apart", apart);
     const width = apart ? (room - 24) / 2 : room;
