@@ -10,6 +10,7 @@ from mha_lib import questions
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+FOLDED = "<details>\n<summary><b>For teachers</b></summary>\n\n"
 CHECK = re.compile(r'mha\.check\("([^"]+)"')
 
 
@@ -90,10 +91,10 @@ def test_links_between_notebooks_lead_somewhere(path):
 
 
 @each_lesson
-def test_notes_say_whom_they_are_for(lesson):
+def test_notes_are_for_teachers_and_folded_so_that_they_give_nothing_away(lesson):
     notes = [
         source(cell)
         for cell in cells(lesson, "markdown")
         if cell["metadata"].get("slideshow", {}).get("slide_type") == "notes"
     ]
-    assert notes and all(note.startswith("> **For teachers.** ") for note in notes)
+    assert notes and all(note.startswith(FOLDED) and note.endswith("\n\n</details>") for note in notes)
