@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .errors import type_error, value_error
 from .moves_axes import coordinates
-from .moves_layout import index_words
+from .moves_layout import Picture, index_words, picture
 from .style import cell_colour, head_letter, ink
 from .text import moves as words
 from .watch import Recording, Step
@@ -104,11 +104,16 @@ def frame_operation(frame: list[Step]) -> str:
     return re.sub(r"\[0\]$", "", frame[0].operation)
 
 
-def frame_title(frame: list[Step], step: Step) -> str:
-    """Return a tensor's title where one frame shows several: its name, or its number."""
-    if len(frame) == 1:
-        return ""
-    return step.operation if step.kind == "input" else f"[{frame.index(step)}]"
+def frame_picture(frame: list[Step], width: float, labels: bool) -> Picture:
+    """Lay the frame out; where it shows several tensors, each has its name or number as title."""
+    titles = [step.operation if step.kind == "input" else f"[{k}]" for k, step in enumerate(frame)]
+    return picture([(title if len(frame) > 1 else "", step.shape, step.axes)
+                    for title, step in zip(titles, frame, strict=True)], width, labels)
+
+
+def added(step: Step) -> str:
+    """Return the number in the cells that come from nowhere, such as padding."""
+    return short(next(iter(step.values[step.ids < 0].flatten()), 0))
 
 
 def tape_words(frame: list[Step]) -> str:
@@ -141,7 +146,7 @@ def colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.nd
 
 def values(lane: Recording) -> list[str]:
     """Return each cell's number as text of at most four characters."""
-    total = sum(len(o.places) for o in lane.origins)
+    total = sum(len(origin.places) for origin in lane.origins)
     if total > 20 * EACH_CELL:
         return []
     found = torch.zeros(total, dtype=torch.float64)

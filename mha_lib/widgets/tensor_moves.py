@@ -12,25 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets
+from IPython import get_ipython
 from torch import Tensor
 
+from .. import moves_cells as cells
 from ..errors import MhaError, value_error
 from ..moves_axes import axis_name
-from ..moves_cells import (
-    EACH_CELL,
-    MOST_CELLS,
-    check_size,
-    colours,
-    compare,
-    frame_memory,
-    frame_operation,
-    frame_title,
-    path,
-    short,
-    tape_words,
-    values,
-)
-from ..moves_layout import CELL, NARROW, WIDE, index_words, picture, tone
+from ..moves_layout import CELL, NARROW, WIDE, index_words, tone
 from ..text import moves as words
 from ..watch import Recording, Step, watch
 from .base import BrowserPicture
@@ -44,9 +32,9 @@ class TensorMoves(BrowserPicture):
     """The recording of any function, every cell on screen, travelling from step to step.
 
     `recording` comes from `watch`; `beside` is a second one, shown in step with the first
-    and compared with it at the end. `edit=True` adds fields for the sizes and for a chain
-    of the learner's own, which Python evaluates in the kernel as it would a cell, when
-    the learner says so; `TensorMoves.playground()` is the short way to that.
+    and compared with it at the end. `TensorMoves.playground()` has fields for the sizes and
+    for a chain of the learner's own, which Python evaluates in the kernel as it would a
+    cell, when the learner says so.
 
     Synchronised: `step` (which operation), `followed` (the number of the followed cell,
     -1 for none), `pictures` (layouts, words, colours), `numbers` (int32: every frame's
@@ -66,15 +54,8 @@ class TensorMoves(BrowserPicture):
     numbers = traitlets.Bytes().tag(sync=True)
     trouble = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, recording: Recording, beside: Recording | None = None, *, edit: bool = False,
-                 chain: str = "", **kwargs: Any) -> None:
+    def __init__(self, recording: Recording, beside: Recording | None = None, **kwargs: Any) -> None:
         pictures, numbers = _state(recording, beside)
-        if edit:
-            shape = recording.steps[0].shape
-            sizes = dict(SIZES, heads=recording.num_heads or 2)
-            if len(shape) == 3:
-                sizes.update(zip(("sentences", "words", "features"), shape, strict=True))
-            pictures["edit"] = {"chain": chain or CHAIN, "sizes": sizes}
         self.recording, self.beside = recording, beside
         super().__init__(pictures=pictures, numbers=numbers, **kwargs)
         self.on_msg(self._message)
@@ -86,7 +67,7 @@ class TensorMoves(BrowserPicture):
         The chain may use X, B, L, D, h, d (its width), torch, and the notebook's own names.
         """
         sizes = {**SIZES, **sizes}
-        widget = cls(_evaluate(chain, sizes), edit=True, chain=chain)
+        widget = cls(_evaluate(chain, sizes))
         widget.pictures = {**widget.pictures, "edit": {"chain": chain, "sizes": sizes}}
         return widget
 
@@ -111,9 +92,9 @@ class TensorMoves(BrowserPicture):
             self.send({"kind": "done"})
 
     def __repr__(self) -> str:
-        shown = [f"TensorMoves: {path(self.recording)}"]
+        shown = [f"TensorMoves: {cells.path(self.recording)}"]
         if self.beside:
-            shown += [f"beside: {path(self.beside)}", self.pictures["compare"]["sentence"]]
+            shown += [f"beside: {cells.path(self.beside)}", self.pictures["compare"]["sentence"]]
         return "\n".join(shown)
 
     def fallback(self) -> str:
@@ -129,30 +110,29 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
     lanes = [recording] if beside is None else [recording, beside]
     numbers: list[np.ndarray] = []
     shown: dict[str, Any] = {"lanes": [], "cell": CELL, "words": {**words.CONTROLS, **words.LABELS},
-                             "each": EACH_CELL}
+                             "each": cells.EACH_CELL}
     palette: dict[tuple[str, str], int] = {}
     for name, lane in zip(("right", "beside"), lanes, strict=False):
-        small = check_size(lane) <= EACH_CELL
+        small = cells.check_size(lane) <= cells.EACH_CELL
         frames = []
         for frame in lane.frames:
-            tensors = [(frame_title(frame, step), step.shape, step.axes) for step in frame]
-            memory, starts = frame_memory(frame)
+            memory, starts = cells.frame_memory(frame)
             numbers += [step.ids.numpy().ravel() for step in frame] + [memory]
             frames.append({
-                "operation": frame_operation(frame), "within": frame[0].within,
-                "sentence": frame[0].sentence, "tape": tape_words(frame), "memory": len(memory),
+                "operation": cells.frame_operation(frame), "within": frame[0].within,
+                "sentence": frame[0].sentence, "tape": cells.tape_words(frame), "memory": len(memory),
                 "steps": [_facts(step, start) for step, start in zip(frame, starts, strict=True)],
-                "pictures": [picture(tensors, width, small) for width in (WIDE, NARROW)],
+                "pictures": [cells.frame_picture(frame, width, small) for width in (WIDE, NARROW)],
             })
-        chosen, corners = colours(lane, palette)
+        chosen, corners = cells.colours(lane, palette)
         numbers.append(chosen)
         shown["lanes"].append({
             "title": words.LABELS[name], "frames": frames, "total": len(chosen), "shapes": corners,
-            "values": values(lane), "origins": [[o.name, o.start] for o in lane.origins],
+            "values": cells.values(lane), "origins": [[o.name, o.start] for o in lane.origins],
         })
     shown["palette"] = list(palette)
     if beside is not None:
-        wrong, sentence = compare(recording, beside)
+        wrong, sentence = cells.compare(recording, beside)
         shown["compare"] = {"sentence": sentence}
         numbers.append(wrong.numpy().ravel())
     return shown, np.concatenate(numbers).astype("<i4").tobytes()
@@ -161,7 +141,7 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
 def _facts(step: Step, start: int) -> dict:
     return {
         "shape": step.shape, "stride": step.stride, "offset": step.offset, "start": start,
-        "contiguous": step.is_contiguous, "blank": short(next(iter(step.values[step.ids < 0].flatten()), 0)),
+        "contiguous": step.is_contiguous, "blank": cells.added(step),
         "axes": [[[name, tone(name)] for name in axis_name(axis, number).split("·")]
                  for number, axis in enumerate(step.axes)],
     }
@@ -170,8 +150,8 @@ def _facts(step: Step, start: int) -> dict:
 def _tables(recording: Recording) -> str:
     """Return every step as a table, at most 40 by 40: rows with their names, cells in their colours."""
     palette: dict[tuple[str, str], int] = {}
-    chosen, _ = colours(recording, palette)
-    looks, texts, found = list(palette), values(recording), []
+    chosen, _ = cells.colours(recording, palette)
+    looks, texts, found = list(palette), cells.values(recording), []
     for step in recording.steps:
         width = step.shape[-1] if step.shape else 1
         lines = step.ids.numpy().reshape(-1, width)[:40, :40].tolist() if width else []
@@ -179,12 +159,12 @@ def _tables(recording: Recording) -> str:
         for line, index in zip(lines, np.ndindex(*step.shape[:-1]), strict=False):
             parts = (index_words(axis, i) for axis, i in zip(step.axes, index, strict=False))
             row = " · ".join(word for part in parts for word, _ in part)
-            cells = [f"<th>{html.escape(row)}</th>"]
+            row = f"<th>{html.escape(row)}</th>"
             for i in line:
                 background, front = looks[chosen[i]] if i >= 0 else ("#fff", "#57606a")
                 shown = texts[i] if texts and i >= 0 else ""
-                cells.append(f'<td style="background:{background};color:{front}">{shown}</td>')
-            rows.append(f"<tr>{''.join(cells)}</tr>")
+                row += f'<td style="background:{background};color:{front}">{shown}</td>'
+            rows.append(f"<tr>{row}</tr>")
         names = html.escape(", ".join(step.axis_names))
         found.append(f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
                      f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{''.join(rows)}</table>")
@@ -199,13 +179,9 @@ def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
     if D % h:
         choices = ", ".join(str(k) for k in range(1, D + 1) if D % k == 0)
         raise ValueError(words.NO_DIVIDE.format(features=D, heads=h, choices=choices))
-    if B * L * D > MOST_CELLS:
+    if B * L * D > cells.MOST_CELLS:
         raise value_error("sizes", words.TOO_MANY[0], words.TOO_MANY[1].format(B * L * D), words.TOO_MANY[2])
-    try:
-        from IPython import get_ipython
-        space = dict(get_ipython().user_ns) if get_ipython() else {}
-    except ImportError:
-        space = {}
+    space = dict(get_ipython().user_ns) if get_ipython() else {}
     name = "<your chain>"
     linecache.cache[name] = (len(chain), None, chain.splitlines(keepends=True), name)
     tree = ast.parse(chain, name)
