@@ -6,21 +6,9 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
+from . import moves_cells as cells
 from .fonts import drawable, families_for
-from .moves_cells import (
-    EACH_CELL,
-    check_size,
-    colours,
-    compare,
-    frame_memory,
-    frame_operation,
-    frame_title,
-    path,
-    short,
-    tape_words,
-    values,
-)
-from .moves_layout import CELL, NARROW, WIDE, Picture, Words, picture
+from .moves_layout import CELL, NARROW, WIDE, Words, place
 from .style import MONO, Drawing
 from .text import moves as words
 from .watch import Recording, Step
@@ -46,25 +34,24 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
     [picture] X (1, 2, 3) → X.mT (1, 3, 2)
     """
     lanes = [recording] if beside is None else [recording, beside]
-    labels = max(map(check_size, lanes)) <= EACH_CELL
+    labels = max(map(cells.check_size, lanes)) <= cells.EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
-    width: float = NARROW if columns > 1 else WIDE
-    shown = [[_layout(frame, width, labels) for frame in lane.frames] for lane in lanes]
-    if labels:
-        width = max(width, *(drawn["size"][0] for lane in shown for drawn in lane))
-    palette: dict[tuple[str, str], int] = {}
-    looks = [(colours(lane, palette), values(lane)) for lane in lanes]
-    wrong, sentence, alt = None, "", "; ".join(path(lane) for lane in lanes)
+    wrong, sentence, alt = None, "", "; ".join(map(cells.path, lanes))
     if beside is not None:
-        wrong, sentence = compare(recording, beside)
+        wrong, sentence = cells.compare(recording, beside)
         alt = f"{alt}. {sentence}"
-
+    width: float = NARROW if columns > 1 else WIDE
+    palette: dict[tuple[str, str], int] = {}
     panels = []
-    for number, lane in enumerate(lanes):
-        for k, frame in enumerate(lane.frames):
-            if beside is None or k == len(lane.frames) - 1:
-                panels.append(_Panel(k, frame, shown[number][k], looks[number], list(palette), width,
-                                     wrong if number else None))
+    for lane in lanes:
+        look = (*cells.colours(lane, palette), cells.values(lane), list(palette))
+        steps = list(enumerate(lane.frames))[0 if beside is None else -1:]
+        panels += [_Panel(number, frame, look, width, labels) for number, frame in steps]
+    panels[-1].wrong = wrong
+    if labels:
+        width = max(width, *(panel.shown["size"][0] for panel in panels))
+    for panel in panels:
+        panel.fit(width)
     rows = [panels[k: k + columns] for k in range(0, len(panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
     said = wrap(sentence, int(columns * width / 9))
@@ -75,32 +62,33 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
     canvas.set(xlim=(0, size[0]), ylim=(size[1], 0))
     canvas.axis("off")
     canvas.text(MARGIN, 12, "\n".join(said), size=16 * PIXEL, weight="bold", va="top", linespacing=1.4)
-    for row, cells in enumerate(rows):
-        for column, panel in enumerate(cells):
+    for row, side_by_side in enumerate(rows):
+        for column, panel in enumerate(side_by_side):
             panel.draw(canvas, MARGIN + column * (width + MARGIN), above + sum(heights[:row]))
     return figure
-
-
-def _layout(frame: list[Step], width: float, labels: bool) -> Picture:
-    return picture([(frame_title(frame, step), step.shape, step.axes) for step in frame], width, labels)
 
 
 class _Panel:
     """One step: what was done, the picture, the memory as a strip under it."""
 
-    def __init__(self, number, frame: list[Step], shown: Picture, look, palette, width: float, wrong):
-        self.number, self.frame, self.shown, self.palette, self.wrong = number, frame, shown, palette, wrong
-        (self.colours, self.corners), self.texts = look
-        self.width, self.zoom = width, min(1.0, width / max(shown["size"][0], 1))
-        self.sentence = wrap(frame[0].sentence, int(width / 7.5))
+    def __init__(self, number: int, frame: list[Step], look: tuple, width: float, labels: bool) -> None:
+        self.number, self.frame, self.labels = number, frame, labels
+        self.colours, self.corners, self.texts, self.palette = look
+        self.shown = cells.frame_picture(frame, width, labels)
+        self.wrong = None
+
+    def fit(self, width: float) -> None:
+        """Take the width that all panels share, and find the height."""
+        self.width, self.zoom = width, min(1.0, width / max(self.shown["size"][0], 1))
+        self.sentence = wrap(self.frame[0].sentence, int(width / 7.5))
         self.head = HEAD + 18 * len(self.sentence)
-        self.height = self.head + shown["size"][1] * self.zoom + TAPE
+        self.height = self.head + self.shown["size"][1] * self.zoom + TAPE
 
     def draw(self, canvas, x: float, y: float) -> None:
         """Draw into `canvas`, whose unit is a pixel, with the upper left corner at (x, y)."""
         self.canvas, self.x, self.y = canvas, x, y
-        step, zoom = self.frame[0], self.zoom
-        title = f"{self.number}. {frame_operation(self.frame)}"
+        step = self.frame[0]
+        title = f"{self.number}. {cells.frame_operation(self.frame)}"
         most = int(self.width / 10.6)
         title = title if len(title) <= most else title[: most - 1] + "…"
         self.text(0, 12, title, 17, family=MONO, weight="bold")
@@ -108,35 +96,31 @@ class _Panel:
         self.text(0, 52, f"{words.LABELS['stride']} {step.stride}", 14, SOFT)
         for line, sentence in enumerate(self.sentence):
             self.text(0, 70 + 18 * line, sentence, 14, SOFT)
-        y, size = self.head, (CELL[0] * zoom, CELL[1] * zoom)
-        small = sum(s.ids.numel() for s in self.frame) <= EACH_CELL
+        size = (CELL[0] * self.zoom, CELL[1] * self.zoom)
         for step, piece in zip(self.frame, self.shown["pieces"], strict=True):
-            index = np.indices(step.shape).reshape(len(step.shape), step.ids.numel())
-            place = np.array(piece["at"], dtype=float)[:, None].repeat(step.ids.numel(), 1)
-            for i, (dx, dy, wrapped) in zip(index, piece["axes"], strict=True):
-                place = place + np.stack([i % wrapped * dx, i // wrapped * dy])
-            place = place.T * zoom + (0, y)
-            blank = short(next(iter(step.values[step.ids < 0].flatten()), 0))
-            self.cells(step.ids.numpy().ravel(), place, size, blank if small else None)
+            count = step.ids.numel()
+            sides = place(piece, np.indices(step.shape).reshape(len(step.shape), count))
+            spots = np.stack([np.full(count, side) for side in sides], 1) * self.zoom + (0, self.head)
+            self.cells(step.ids.numpy().ravel(), spots, size, cells.added(step) if self.labels else None)
             if self.wrong is not None and self.wrong.any():
-                self.cross(place[self.wrong.numpy().ravel()], size)
+                self.cross(spots[self.wrong.numpy().ravel()], size)
         for left, top, wide, parts in self.shown["blocks"]:
-            self.label(left + wide / 2, y + top + 9, parts, "center")
-            across, down = [self.x + left, self.x + left + wide - 1], [self.y + y + top + 19] * 2
-            self.canvas.add_line(Line2D(across, down, color=TONES[parts[-1][1]] if parts else SOFT))
+            self.label(left + wide / 2, self.head + top + 9, parts, "center")
+            across, down = [x + left, x + left + wide - 1], [y + self.head + top + 19] * 2
+            canvas.add_line(Line2D(across, down, color=TONES[parts[-1][1]] if parts else SOFT))
         for left, top, wide, parts in self.shown["rows"]:
-            self.label(left + wide, y + top + CELL[1] / 2, parts, "right")
-        self.tape(y + self.shown["size"][1] * zoom + 8)
+            self.label(left + wide, self.head + top + CELL[1] / 2, parts, "right")
+        self.tape(self.height - TAPE + 8)
 
     def tape(self, y: float) -> None:
-        memory, _ = frame_memory(self.frame)
+        memory, _ = cells.frame_memory(self.frame)
         each = self.width / max(len(memory), 1)
-        place = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
+        spots = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
         self.text(0, y + 8, words.LABELS["memory"], 14, SOFT)
-        self.text(self.width, y + 8, tape_words(self.frame), 14, weight="bold", align="right")
-        self.cells(memory, place, (each, 12), None)
+        self.text(self.width, y + 8, cells.tape_words(self.frame), 14, weight="bold", align="right")
+        self.cells(memory, spots, (each, 12), None)
 
-    def cells(self, ids, place, size, blank: str | None) -> None:
+    def cells(self, ids, spots, size, blank: str | None) -> None:
         """Draw cells; with their numbers unless `blank`, the number of an added cell, is None."""
         w, h = (side - min(1, side / 10) for side in size)
         square = np.array([(0, 0), (w, 0), (w, h), (0, h)])
@@ -144,26 +128,26 @@ class _Panel:
         side, up = np.cos(turn), np.sin(turn)
         across = w / 2 + side * h / 2 + np.sign(side.round(6)) * (w - h) / 2
         outline = np.stack([across, h / 2 + up * h / 2], 1)
-        corners = [self.corners[i] if blank is not None and i >= 0 else 0 for i in ids]
-        place = place + (self.x, self.y)
+        spots = spots + (self.x, self.y)
         looks = [self.palette[self.colours[i]] if i >= 0 else ("#ffffff", SOFT) for i in ids]
+        shapes = [outline if blank is not None and i >= 0 and self.corners[i] else square for i in ids]
         self.canvas.add_collection(PolyCollection(
-            [(outline if c else square) + p for c, p in zip(corners, place, strict=True)],
+            [shape + spot for shape, spot in zip(shapes, spots, strict=True)],
             facecolors=[back for back, _ in looks], edgecolors=[SOFT if i < 0 else "none" for i in ids],
             linestyles="dashed" if (ids < 0).any() else "solid", linewidths=0.8))
         if blank is not None:
-            for i, (x, y), (_, front) in zip(ids, place, looks, strict=True):
+            for i, (x, y), (_, front) in zip(ids, spots, looks, strict=True):
                 self.canvas.text(x + w / 2, y + h / 2 + 1, self.texts[i] if i >= 0 else blank, color=front,
                                  ha="center", va="center", family=MONO, size=12.5 * PIXEL, weight="bold")
 
-    def cross(self, place, size) -> None:
+    def cross(self, spots, size) -> None:
         """Mark cells in a wrong place: a frame, and a cross at the corner."""
         w, h = size[0] - 1, size[1] - 1
-        place = place + (self.x, self.y)
+        spots = spots + (self.x, self.y)
         frame = np.array([(1, 1), (w - 1, 1), (w - 1, h - 1), (1, h - 1)])
         self.canvas.add_collection(PolyCollection(
-            [frame + p for p in place], facecolors="none", edgecolors=MARK))
-        corner = (place + (w - 2, 2)).T
+            [frame + spot for spot in spots], facecolors="none", edgecolors=MARK))
+        corner = (spots + (w - 2, 2)).T
         self.canvas.plot(*corner, "o", color=MARK, markersize=8 * self.zoom)
         self.canvas.plot(*corner, "x", color="white", markersize=4.5 * self.zoom,
                          markeredgewidth=1.5 * self.zoom)
