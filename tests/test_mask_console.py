@@ -195,7 +195,7 @@ def test_no_value_of_a_control_raises():
 
 
 def test_the_picture_has_a_fixed_size_and_an_alt_text():
-    """ipywidgets#3507, #1582: nothing jumps."""
+    """jupyter-widgets/ipywidgets#3507, #1582: nothing jumps."""
     refused = MaskConsole(fill="-1e9", dtype="float16")
     consoles = [MaskConsole(), MaskConsole(lengths=(0, 0), fill="-inf"), refused]
     sizes = {tuple(re.findall(r'(?:width|height)="(\d+)"', console._picture.value)) for console in consoles}
@@ -212,7 +212,7 @@ def test_every_control_has_a_name():
 
 
 def test_shown_without_pyplot_and_without_an_output_widget():
-    """jupyterlab/jupyterlab#19719, ipython/ipykernel#1564, ipympl#4."""
+    """jupyterlab/jupyterlab#19719, ipython/ipykernel#1564, matplotlib/ipympl#4."""
     import ipywidgets
 
     console = MaskConsole()

@@ -60,7 +60,7 @@ def test_one_scale_and_one_colour_bar():
 
 
 def test_rows_are_queries_and_columns_are_keys(weights):
-    """poloclub/transformer-explainer#19, bojieli/ai-agent-book#346, matplotlib#18848."""
+    """poloclub/transformer-explainer#19, bojieli/ai-agent-book#346, matplotlib/matplotlib#18848."""
     figure = mha.plot_heads(weights, list("abcd"), list("vwxyz"), sample=0)
     first = maps(figure)[0]
     assert labels(first.yaxis) == list("abcd") and labels(first.xaxis) == list("vwxyz")
@@ -95,7 +95,7 @@ def test_words_of_a_batch_follow_the_sample():
     ],
 )
 def test_any_word_is_drawn_without_a_warning(words):
-    """matplotlib#14269, youngfish42/PaperVault#45, huggingface/tokenizers#1937."""
+    """matplotlib/matplotlib#14269, youngfish42/PaperVault#45, huggingface/tokenizers#1937."""
     figure = mha.plot_heads(torch.eye(3)[None], words)
     assert drawn(figure).startswith(b"\x89PNG")
     assert not any(label.get_parse_math() for label in maps(figure)[0].yaxis.get_ticklabels())
@@ -139,7 +139,7 @@ def test_lengths_hatch_the_padding_of_every_head(sample, real):
 
 
 def test_nan_has_its_own_mark():
-    """matplotlib#20325: NaN is neither nothing nor 0."""
+    """matplotlib/matplotlib#20325: NaN is neither nothing nor 0."""
     figure = mha.plot_heads(torch.tensor([[[float("nan"), float("nan")], [0.0, 1.0]]]))
     ax = maps(figure)[0]
     assert ax.images[0].get_array().mask.tolist() == [[True, True], [False, False]]

@@ -214,6 +214,12 @@ def test_a_large_page_is_packed_and_opens(lab, tmp_path):
     book = lab.show(path)
     book.page.get_by_label("Layer").select_option(label="2")
     assert table(book.page) == expected(many[1, 0], 0, heads=range(12), real=64)
+    image = book.page.locator(".mha-heads figure image").first.bounding_box()
+    book.page.mouse.move(image["x"] + 9, image["y"] + image["height"] * 50.5 / 64)
+    chosen = book.page.locator(".mha-heads-queries label:has(:checked)").bounding_box()
+    look = book.page.locator(".mha-heads-look").bounding_box()
+    assert table(book.page) == expected(many[1, 0], 50, heads=range(12), real=64)
+    assert look["y"] <= chosen["y"] <= look["y"] + look["height"], "a long list shows what the map has chosen"
 
 
 def test_a_reopened_notebook_still_shows_the_weights(lab):

@@ -28,6 +28,7 @@ def says(book, text):
 
 
 def test_the_text_and_the_picture_follow_each_control(lab):
+    """jupyter-widgets/ipywidgets#1179: the picture is in the output, and it follows."""
     book = lab.open(START)
     page = book.page
     assert status(book).inner_text().strip() == RIGHT
@@ -83,6 +84,7 @@ def test_ten_fast_changes_make_one_picture_of_the_last(lab):
 
 
 def test_running_the_cell_again_leaves_one_picture(lab):
+    """jupyter-widgets/ipywidgets#3969, #1904: exactly one, inside the output."""
     book = lab.open(START)
     book.run()
     book.run()

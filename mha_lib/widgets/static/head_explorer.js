@@ -227,7 +227,10 @@ function render({ model, el }) {
       const at = (act) => (event) => {
         const box = svg.getBoundingClientRect();
         const q = Math.floor((((event.clientY - box.top) / box.height) * tall - 3) / cell);
-        if (q >= 0 && q < Lq) act(q);
+        if (q < 0 || q >= Lq) return;
+        act(q);
+        const place = (get("query") + 1.5) * ROW - look.scrollTop; // show it in a long list, too
+        if (place < 2 * ROW || place > look.clientHeight - ROW) look.scrollTop += place - look.clientHeight / 2;
       };
       const svg = make("svg", { width: left + width + 3, height: tall, role: "img",
         viewBox: `${-left} -3 ${left + width + 3} ${tall}`,
