@@ -54,11 +54,11 @@ def plain_loop(layer, queries, keys, values, keep=None):
     (B, Lq, _), Lk, d = queries.shape, keys.shape[1], layer.W_q.out_features // layer.num_heads
     context = queries.new_zeros(B, Lq, layer.num_heads * d)
     for b, head, i in itertools.product(range(B), range(layer.num_heads), range(Lq)):
-        own = range(head * d, head * d + d)
+        features = range(head * d, head * d + d)
         seen = [j for j in range(Lk) if keep is None or keep.expand(B, Lq, Lk)[b, i, j]]
-        scores = [sum(Q[b][i][f] * K[b][j][f] for f in own) / math.sqrt(d) for j in seen]
+        scores = [sum(Q[b][i][f] * K[b][j][f] for f in features) / math.sqrt(d) for j in seen]
         weights = [math.exp(score - max(scores)) for score in scores]
-        for f in own:
+        for f in features:
             total = sum(weight * V[b][j][f] for weight, j in zip(weights, seen, strict=True))
             context[b, i, f] = total / sum(weights) if seen else 0.0
     return layer.W_o(context)
@@ -71,7 +71,7 @@ def one_head(queries, keys, values, keep=None):
     return weights @ values
 
 
-def _own(linear: nn.Linear, head: int, num_heads: int, X: Tensor) -> Tensor:
+def own(linear: nn.Linear, head: int, num_heads: int, X: Tensor) -> Tensor:
     """Map X by one head's own W: rows of the big matrix, all columns of the input."""
     bias = None if linear.bias is None else linear.bias.chunk(num_heads)[head]
     return F.linear(X, linear.weight.chunk(num_heads)[head], bias)
@@ -82,9 +82,9 @@ def loop_over_heads(layer, queries, keys, values, keep=None):
     """Give each head its own W_q, W_k, W_v; every head reads all features of the input."""
     contexts = []
     for head in range(layer.num_heads):
-        q = _own(layer.W_q, head, layer.num_heads, queries)
-        k = _own(layer.W_k, head, layer.num_heads, keys)
-        v = _own(layer.W_v, head, layer.num_heads, values)
+        q = own(layer.W_q, head, layer.num_heads, queries)
+        k = own(layer.W_k, head, layer.num_heads, keys)
+        v = own(layer.W_v, head, layer.num_heads, values)
         contexts.append(one_head(q, k, v, keep))
     return layer.W_o(torch.cat(contexts, dim=-1))
 

@@ -61,6 +61,11 @@ def filled(value):
     return lambda scores, may: scores.masked_fill(~may, value).softmax(-1)
 
 
+def after_and_again(scores, may):
+    weights = scores.softmax(-1) * may
+    return weights / weights.sum(-1, keepdim=True)
+
+
 def in_place(scores, may):
     scores.masked_fill_(~may, -math.inf)
     return torch.where(may, scores.softmax(-1), 0.0).nan_to_num(0.0)
@@ -77,6 +82,10 @@ def in_place(scores, may):
             "gradient is NaN",
         ),
         (filled(-math.inf), "0/0"),
+        (after_and_again, "a sum of 0"),
+        (filled(0.0), "exp(0) = 1"),
+        (lambda s, m: (s * m).softmax(-1), "exp(0) = 1"),
+        (lambda s, m: filled(0.0)(s, m) * m, "rows do not sum to 1"),
         (filled(-1e9), "attends evenly"),
         (lambda s, m: filled(-1e9)(s, m) * m, "lower than every number"),
         (lambda s, m: s.softmax(-1) * m, "do not sum to 1"),

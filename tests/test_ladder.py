@@ -67,7 +67,7 @@ def test_heads_read_all_of_the_input():
     changed = q.clone()
     changed[..., -1] += 1
     for i in range(3):
-        before, after = (ladder._own(layer.W_q, i, 3, x) for x in (q, changed))
+        before, after = (ladder.own(layer.W_q, i, 3, x) for x in (q, changed))
         assert (before - after).abs().amax() > 1e-3
 
 

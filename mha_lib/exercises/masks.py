@@ -56,18 +56,23 @@ def softmax(attempt):
     """A function of scores and a boolean mask, both (Lq, Lk) → weights; 0 where a row sees nothing."""
     scores = torch.tensor([[0.5, 2.0, -1.0, 3.0], [1.0, 0.0, 4.0, 2.0], [2.0, 2.0, 1.0, 0.0]])
     may = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).bool()
-    given = scores.clone().requires_grad_()
-    got, before = attempt(given * 1, may.clone()), scores.clone()
-    if isinstance(got, Tensor) and got.shape == scores.shape:
-        if got[2].isnan().any():
-            return "The last row may see nothing, and yours is NaN: −inf in every place makes 0/0."
-        if compare(got[2], torch.full((4,), 0.25)) is None:
-            return "The last row may see nothing, and yours attends evenly to what it may not see."
-        if compare(got, scores.softmax(-1) * may) is None:
-            return "Your rows do not sum to 1: the masked keys had their share before you took it away."
-        if compare(got, masked_softmax(scores, ~may)) is None:
-            return "You read the mask the wrong way round: True means “may attend”."
-    if problem := compare(got, masked_softmax(scores, may)):
+    given, before = scores.clone().requires_grad_(), scores.clone()
+    got = attempt(given * 1, may.clone())
+    if isinstance(got, Tensor) and got.isnan().any():
+        return "The last row may see nothing, and yours is NaN: 0/0, from −inf in every place or a sum of 0."
+    by_zero, after = scores.masked_fill(~may, 0).softmax(-1), scores.softmax(-1) * may
+    mistakes = {
+        "A score of 0 is a score like any other: exp(0) = 1, so what is masked still gets a share.": by_zero,
+        "A score of 0 still has its share, exp(0) = 1, when softmax divides; so your rows do not sum to 1.": (
+            by_zero * may
+        ),
+        "The last row may see nothing, and yours attends evenly to what it may not see.": (
+            scores.masked_fill(~may, -1e9).softmax(-1)
+        ),
+        "Your rows do not sum to 1: the masked keys had their share before you took it away.": after,
+        "You read the mask the wrong way round: True means “may attend”.": masked_softmax(scores, ~may),
+    }
+    if problem := judge(got, masked_softmax(scores, may), mistakes):
         return problem
     attempt(scores, may)
     if not torch.equal(scores, before):
