@@ -66,7 +66,7 @@ def by_chunks(W, h, i):
         (lambda W, h, i: [by_chunks(W, h, i)[j] for j in (1, 0, 2)], "k, q, v"),
         (lambda W, h, i: [part.chunk(h, 1)[i] for part in W.chunk(3)], "columns"),
         (lambda W, h, i: W.chunk(3)[0], "Three matrices"),
-        (lambda W, h, i: [part.chunk(h)[0] for part in W.chunk(3)], "W_q of head 1"),
+        (lambda W, h, i: [part.chunk(h)[0] for part in W.chunk(3)], "Head 1 of 3"),
     ],
 )
 def test_packed(attempt, hint):

@@ -1,5 +1,6 @@
 """The tiny trainings: what each task asks, that honest layers learn it, and what heads do."""
 
+import functools
 import math
 
 import pytest
@@ -10,6 +11,7 @@ from mha_lib.labs import training
 from mha_lib.labs.training import NO_TARGET, look_back, score, train, without_head
 
 NONE = NO_TARGET
+QUICK = {"steps": 60, "lr": 0.03}
 TOKENS = torch.tensor([[5, 6, 7, 8]])
 TASKS = [
     (training.copying(4), [[5], [6], [7], [8]]),
@@ -57,26 +59,30 @@ def test_fixed_sentences_are_learnt_by_heart():
 @pytest.mark.parametrize("num_heads", [1, 2])
 @pytest.mark.parametrize("task", [training.copying(), training.reversing()], ids=lambda task: task.name)
 def test_honest_layers_learn_to_copy_and_reverse(task, num_heads):
-    assert train(task, num_heads).accuracies[0] > 0.99
+    assert train(task, num_heads, **QUICK).accuracies[0] > 0.97
 
 
 def test_nothing_honest_predicts_random_digits():
-    assert train(training.next_digit(), 2).loss > math.log(10) - 0.02
+    assert train(training.next_digit(), 2, **QUICK).loss > math.log(10) - 0.02
+
+
+@functools.cache
+def two_heads(seed):
+    return train(training.repeating((1, 3)), 2, seed=seed, **QUICK)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_one_head_cannot_do_two_jobs_that_two_heads_share(seed):
-    task = training.repeating((1, 3))
-    assert train(task, 1, seed=seed).loss > 0.3
-    two = train(task, 2, seed=seed)
+    assert train(training.repeating((1, 3)), 1, seed=seed, **QUICK).loss > 0.6
+    two = two_heads(seed)
     weights = two.model.weights(two.tokens)
     near, far = look_back(weights, 1), look_back(weights, 3)
-    assert two.loss < 0.05
+    assert two.loss < 0.3
     assert near.max() > 0.8 and far.max() > 0.8 and near.argmax() != far.argmax()
 
 
 def test_without_a_head_one_answer_goes_and_the_model_stays():
-    two = train(training.repeating((1, 3)), 2)
+    two = two_heads(0)
     near = int(look_back(two.model.weights(two.tokens), 1).argmax())
     before = [p.clone() for p in two.model.parameters()]
     _, kept = score(without_head(two.model, 1 - near), two.tokens, two.targets)

@@ -1,6 +1,6 @@
 """Checks for the bug clinic: name the patients, mend a listing, write a test that kills mutants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -8,9 +8,9 @@ from torch import nn
 
 from ..bugs import FaultyAttention, bugs
 from ..convert import maps_of
-from ..diagnose import diagnose
 from ..multihead import MultiHeadAttention
 from . import exercise
+from .documents import examine
 
 _WARD = {
     "A": "mask_polarity_flipped",
@@ -31,10 +31,7 @@ def _layer(D: int = 10, h: int = 2, seed: int = 0, **kwargs) -> MultiHeadAttenti
 
 def ward() -> dict[str, FaultyAttention]:
     """Return four layers (2 heads, D = 10), each with one mistake of `mha.bugs`, or with none."""
-    return {
-        letter: FaultyAttention(maps_of(_layer()), 2, 0.0, bugs[name].faults if name in bugs else {}).eval()
-        for letter, name in _WARD.items()
-    }
+    return {letter: _as_bug(bugs[name].faults if name in bugs else {}, _layer()) for letter, name in _WARD.items()}
 
 
 @dataclass(frozen=True)
@@ -60,14 +57,16 @@ def kills(test: Callable) -> Kills:
             Both are called like mha.MultiHeadAttention; `right` is right and has the same
             weights.
     """
-    sizes = {"two heads": (10, 2, {}), "three heads": (12, 3, {}), "with biases": (8, 2, {"bias": True})}
-    right = {name: _layer(D, h, **kwargs) for name, (D, h, kwargs) in sizes.items()}
-    plain = {name: FaultyAttention(maps_of(layer), layer.num_heads, 0.0, {}) for name, layer in right.items()}
-    refused = tuple(name for name, layer in right.items() if not _accepts(test, plain[name].eval(), layer))
+    right = {"two heads": _layer(), "three heads": _layer(12, 3), "with biases": _layer(8, 2, bias=True)}
+    refused = [name for name, layer in right.items() if not _accepts(test, _as_bug({}, layer), layer)]
     layer = right["two heads"]
     fate = {name: _accepts(test, bug.make(layer), layer) for name, bug in bugs.items()}
-    caught = tuple(name for name, accepted in fate.items() if not accepted)
-    return Kills(caught, tuple(name for name in fate if fate[name]), refused)
+    caught, missed = ([name for name in fate if fate[name] == accepted] for accepted in (False, True))
+    return Kills(tuple(caught), tuple(missed), tuple(refused))
+
+
+def _as_bug(faults: Mapping, layer: MultiHeadAttention) -> FaultyAttention:
+    return FaultyAttention(maps_of(layer), layer.num_heads, 0.0, faults).eval()
 
 
 def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
@@ -102,16 +101,11 @@ def names(attempt):
 def mend(attempt):
     """A function (layer, X, lengths) → output (B, L, D), with the listing's three mistakes mended."""
     layer = _layer(12, 3, seed=2).double()
-    calls = []
-    hook = layer.register_forward_hook(lambda *_: calls.append(1))
-    found = diagnose(lambda x, lengths: attempt(layer, x, lengths), weights=layer)
-    hook.remove()
-    if found.name in ("right", "fill_minus_1e9"):
-        return "That calls the layer itself. Mend the listing instead." if calls else None
-    if found.name in bugs:
-        return f"One is left. {bugs[found.name].sentence} Look at {bugs[found.name].look}."
-    said = found.message.splitlines()
-    return f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
+    found, hint = examine(layer, lambda x, n: attempt(layer, x, n), ("right", "fill_minus_1e9"))
+    if found.name == "unknown":
+        said = found.message.splitlines()
+        return f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
+    return f"One is left. {hint}" if found.difference else hint
 
 
 @exercise("bug_clinic.test")

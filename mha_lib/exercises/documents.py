@@ -1,24 +1,24 @@
 """Checks for the four documents: a mask for torch, a packed matrix, a rung of one's own."""
 
+from collections.abc import Callable
+
 import torch
 
 from ..bugs import bugs
-from ..convert import pack_qkv
 from ..diagnose import diagnose
 from ..multihead import MultiHeadAttention
-from . import compare, exercise
+from . import exercise, judge
 
 
 @exercise("documents.entry")
 def entry(attempt):
     """The entry of gpt's state_dict that is (10, 10) and belongs where W_v.weight is."""
     hints = {
+        "v_project.weight": None,
         "v_project": "That is the map; its weight is an entry of its own in the state_dict.",
         "value_layer.weight": "That is the name in document 003. Document 002 speaks of projections.",
         "W_v.weight": "That is the name in documents 000 and 001.",
     }
-    if attempt == "v_project.weight":
-        return None
     return hints.get(attempt, "Print the keys of the layer's state_dict() and pick the one for the values.")
 
 
@@ -31,44 +31,50 @@ def torch_mask(attempt):
         return "Your function changes the mask that it is given; build a new one."
     if not isinstance(got, torch.Tensor) or got.dtype != torch.bool:
         return f"A boolean tensor is asked for, this is {getattr(got, 'dtype', type(got).__name__)}."
-    wrong = {
-        "True still means \"may attend\". nn.MultiheadAttention shuts out where its mask is True.": (
-            keep.repeat_interleave(2, 0)
-        ),
-        "The stack reads sentence 1 head A, sentence 1 head B, …: repeat each in place.": ~keep.repeat(2, 1, 1),
-        "Polarity and order are both the other way round.": keep.repeat(2, 1, 1),
+    in_place, tiled = keep.repeat_interleave(2, 0), keep.repeat(2, 1, 1)
+    mistakes = {
+        "True still means \"may attend\". nn.MultiheadAttention shuts out where its mask is True.": in_place,
+        "The stack reads sentence 1 head A, sentence 1 head B, …: repeat each in place.": ~tiled,
+        "Polarity and order are both the other way round.": tiled,
         "The polarity is right. One mask for each sentence and head is asked for: (B·h, Lq, Lk).": ~keep,
     }
-    for hint, mask in wrong.items():
-        if got.shape == mask.shape and torch.equal(got, mask):
-            return hint
-    want = ~keep.repeat_interleave(2, 0)
-    if got.shape != want.shape:
-        return f"The shape should be (B·h, Lq, Lk) = {tuple(want.shape)}, yours is {tuple(got.shape)}."
-    return None if torch.equal(got, want) else "Right shape, but some entries are not ~keep of their sentence."
+    return judge(got.int(), (~in_place).int(), {hint: mask.int() for hint, mask in mistakes.items()})
 
 
 @exercise("documents.packed")
 def packed(attempt):
     """A function of in_proj_weight (3D, D), h and i → q, k, v maps of head i, each (d, D)."""
-    q, k, v = torch.arange(3 * 6 * 6).reshape(3, 6, 6).float()
-    given, want = pack_qkv(q, k, v), [m[2:4] for m in (q, k, v)]
+    given = torch.arange(18.0 * 6).view(18, 6)
     got = attempt(given, 3, 1)
     if not isinstance(got, (tuple, list)) or len(got) != 3:
         return "Three matrices are asked for: the head's W_q, W_k and W_v."
-    shapes = {tuple(part.shape) for part in got}
-    if shapes == {(6, 2)}:
-        return "These are columns. A head's part of a projection is d rows of it: each reads all D features."
-    stacked = torch.cat(list(got)) if shapes == {(2, 6)} else None
-    if stacked is not None and torch.equal(stacked, torch.cat([want[1], want[0], want[2]])):
-        return "That is k, q, v. The order in the packed matrix is q, k, v."
-    if stacked is not None and torch.equal(stacked, given[6:12]):
-        return "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v."
-    for name, part, rows in zip(("W_q", "W_k", "W_v"), got, want, strict=True):
-        hint = compare(part, rows)
-        if hint:
-            return f"{name} of head 1 of 3: {hint}"
-    return None
+    q, k, v = (part[2:4] for part in given.chunk(3))
+    columns = torch.cat([part[:, 2:4] for part in given.chunk(3)])
+    mistakes = {
+        "These are columns. A head's part of a projection is d rows of it: each reads all D features.": columns,
+        "That is k, q, v. The order in the packed matrix is q, k, v.": torch.cat([k, q, v]),
+        "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v.": (
+            given[6:12]
+        ),
+    }
+    hint = judge(torch.cat(tuple(got)), torch.cat([q, k, v]), mistakes)
+    return hint and f"Head 1 of 3, its W_q over W_k over W_v: {hint}"
+
+
+def examine(layer: MultiHeadAttention, function: Callable, fine: tuple[str, ...] = ("right",)):
+    """Diagnose a function that is to do by the layer's maps what the layer does.
+
+    Returns the diagnosis, and what to tell the learner: None where all is well, or the
+    diagnosis has no name.
+    """
+    calls = []
+    hook = layer.register_forward_hook(lambda *_: calls.append(1))
+    found = diagnose(function, weights=layer)
+    hook.remove()
+    if found.name in fine:
+        return found, "That calls the layer itself. Use its maps W_q, W_k, W_v, W_o only." if calls else None
+    bug = bugs.get(found.name)
+    return found, bug and f"{bug.sentence} Look at {bug.look}."
 
 
 @exercise("documents.rung")
@@ -77,13 +83,5 @@ def rung(attempt):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         layer = MultiHeadAttention(12, 12, 12, 12, 3, bias=True).double()
-    calls = []
-    hook = layer.register_forward_hook(lambda *_: calls.append(1))
-    found = diagnose(lambda x: attempt(layer, x), weights=layer)
-    hook.remove()
-    if found.name == "right":
-        return "That calls the layer itself. Use its maps W_q, W_k, W_v, W_o only." if calls else None
-    if found.name in bugs:
-        bug = bugs[found.name]
-        return f"{bug.sentence} Look at {bug.look}."
-    return found.message.splitlines()[1]
+    found, hint = examine(layer, lambda x: attempt(layer, x))
+    return found.message.splitlines()[1] if found.name == "unknown" else hint
