@@ -5,10 +5,8 @@ are the places where listings go wrong; with no switch set it is the right layer
 """
 
 import math
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 
 import torch
@@ -18,9 +16,10 @@ from torch.nn import functional as F
 from .convert import Layer, Maps, maps_of
 from .errors import value_error
 from .heads import check_axes, heads_apart, heads_together
-from .masks import causal_mask, combine_masks, masked_softmax
+from .masks import combine_masks, masked_softmax
 from .multihead import MultiHeadAttention
 from .scoring import DotProductAttention
+from .text import read
 
 SWITCHES = frozenset(
     "split merge mask empty fill softmax scale maps transposed project output dropout detach batch "
@@ -77,13 +76,11 @@ class FaultyAttention(nn.Module):
         weight, bias = linear.weight, linear.bias
         if name in self.faults.get("transposed", ""):
             return F.linear(X, weight.T, bias)
-        if project is None:
-            return linear(X)
         if project == "slices":
             d, n = weight.shape[0] // h, weight.shape[1] // h
             small = (weight[:d, :n], None if bias is None else bias[:d])
             return F.linear(X.unflatten(-1, (h, n)), *small).flatten(-2)
-        return linear(X).chunk(h, -1)[0].repeat(1, 1, h)  # "shared"
+        return linear(X) if project is None else linear(X).chunk(h, -1)[0].repeat(1, 1, h)  # "shared"
 
     def _split(self, X: Tensor) -> Tensor:
         split, h = self.faults.get("split"), self.num_heads
@@ -99,9 +96,7 @@ class FaultyAttention(nn.Module):
         (B, Lq), Lk, h = queries.shape[:2], keys.shape[1], self.num_heads
         keep = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask, queries.device)
         if "causal" in self.faults:
-            causal = causal_mask(Lq, Lk, device=queries.device)
-            if self.faults["causal"]:
-                causal = torch.ones_like(causal).tril(self.faults["causal"])
+            causal = torch.ones(Lq, Lk, dtype=torch.bool, device=queries.device).tril(self.faults["causal"])
             keep = causal[None, None] if keep is None else keep & causal
         kind = self.faults.get("mask")
         if keep is None or kind == "ignored" or self.faults.get("split") == "none":
@@ -127,23 +122,25 @@ class FaultyAttention(nn.Module):
         D, h, axis = self.W_q.out_features, self.num_heads, faults.get("softmax", -1)
         scale = {"none": 1.0, "sqrt_D": D**-0.5, "sqrt_h": h**-0.5, "d": 1 / d, "times_d": float(d)}
         scores = (q * scale.get(faults.get("scale", ""), 1 / math.sqrt(d))) @ k.mT
-        if faults.get("dropout") == "scores":
+        dropout = faults.get("dropout", "weights")
+        if dropout == "scores":
             scores = F.dropout(scores, self.dropout, self.training)
-        mask, fill = faults.get("mask"), faults.get("fill")
-        if keep is None or mask == "after":
+        mask = faults.get("mask")
+        if keep is None:
             weights = scores.softmax(axis)
-            weights = weights if keep is None else weights * keep
+        elif mask == "after":
+            weights = scores.softmax(axis) * keep
         elif mask == "added":
             weights = (scores + keep.to(scores.dtype)).softmax(axis)
-        elif fill is not None or axis != -1:
-            weights = scores.masked_fill(~keep, -math.inf if fill is None else fill).softmax(axis)
+        elif "fill" in faults:
+            weights = scores.masked_fill(~keep, faults["fill"]).softmax(axis)
         else:
             weights = masked_softmax(scores, keep)
             empty = {"even": 1 / scores.shape[-1], "nan": math.nan}.get(faults.get("empty", ""), 0.0)
             weights = weights.masked_fill(~keep.any(-1, keepdim=True), empty)
-        on_weights = faults.get("dropout") in (None, "always")
-        always = faults.get("dropout") == "always"
-        return F.dropout(weights, self.dropout, self.training or always) if on_weights else weights
+        if dropout in ("weights", "always"):
+            weights = F.dropout(weights, self.dropout, self.training or dropout == "always")
+        return weights
 
     def _output(self, context: Tensor, B: int, Lq: int) -> Tensor:
         merge, split = self.faults.get("merge"), self.faults.get("split")
@@ -173,7 +170,7 @@ class Bug:
     symptom: str
     look: str
     faults: Mapping
-    also: tuple[Mapping, ...] = ()
+    also: tuple[Mapping, ...] = ()  # other settings that are the same mistake
 
     def make(self, layer: Layer | None = None) -> FaultyAttention:
         """Return a layer with this mistake that uses the maps of a right one.
@@ -197,31 +194,17 @@ class Bug:
         return FaultyAttention(maps, layer.num_heads, dropout, self.faults).train(layer.training)
 
 
-class Bugs(Mapping):
-    """A read-only mapping from a mistake's name to the `Bug`."""
+class Bugs(dict[str, Bug]):
+    """Every `Bug` by its name, in the order of `mha_lib/text/bugs.toml`."""
 
-    def __init__(self):
-        table = tomllib.loads(files("mha_lib.text").joinpath("bugs.toml").read_text("utf-8"))
-        self._bugs = {name: self._bug(name, entry) for name, entry in table.items()}
-
-    @staticmethod
-    def _bug(name: str, entry: dict) -> Bug:
-        faults = MappingProxyType(entry.pop("faults"))
-        return Bug(name=name, faults=faults, also=tuple(entry.pop("also", ())), **entry)
-
-    def __getitem__(self, name: str) -> Bug:
-        if name not in self._bugs:
-            raise KeyError(f"no bug has the name {name!r}; the names are {', '.join(self._bugs)}")
-        return self._bugs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._bugs)
-
-    def __len__(self) -> int:
-        return len(self._bugs)
+    def __missing__(self, name: str) -> Bug:
+        raise KeyError(f"no bug has the name {name!r}; the names are {', '.join(self)}")
 
     def __repr__(self) -> str:
         return f"<{len(self)} bugs: {', '.join(self)}>"
 
 
-bugs = Bugs()
+bugs = Bugs(
+    (name, Bug(**{**entry, "name": name, "faults": MappingProxyType(entry["faults"])}))
+    for name, entry in read("bugs").items()
+)

@@ -18,6 +18,8 @@ NAMES: dict[type[Layer], tuple[str, str, str, str | None]] = {
     bert.SelfAttention: ("query_layer", "key_layer", "value_layer", None),
 }
 
+SEPARATE = ("q_proj_weight", "k_proj_weight", "v_proj_weight")  # torch's, where nothing is packed
+
 
 def maps_of(layer: Layer) -> Maps:
     """Return the query, key, value and output map of one of our three layers; no W_o is None."""
@@ -59,17 +61,16 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         D, layer.num_heads, layer.attention.dropout, bias, kdim=W_k.in_features, vdim=W_v.in_features,
         batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
     )  # fmt: skip
-    with torch.no_grad():
-        if made.in_proj_weight is not None:
-            made.in_proj_weight.copy_(pack_qkv(W_q.weight, W_k.weight, W_v.weight))
-        else:
-            made.q_proj_weight.copy_(W_q.weight)
-            made.k_proj_weight.copy_(W_k.weight)
-            made.v_proj_weight.copy_(W_v.weight)
-        made.out_proj.weight.copy_(torch.eye(D) if W_o is None else W_o.weight)
-        if bias:
-            made.in_proj_bias.copy_(pack_qkv(W_q.bias, W_k.bias, W_v.bias))
-            made.out_proj.bias.copy_(torch.zeros(D) if W_o is None else W_o.bias)
+    weights = (W_q.weight, W_k.weight, W_v.weight)
+    if made.in_proj_weight is None:
+        state = dict(zip(SEPARATE, weights, strict=True))
+    else:
+        state = {"in_proj_weight": pack_qkv(*weights)}
+    state["out_proj.weight"] = torch.eye(D) if W_o is None else W_o.weight
+    if bias:
+        state["in_proj_bias"] = pack_qkv(W_q.bias, W_k.bias, W_v.bias)
+        state["out_proj.bias"] = torch.zeros(D) if W_o is None else W_o.bias
+    made.load_state_dict(state)
     return made.train(layer.training)
 
 
@@ -117,19 +118,15 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
         if module.dropout:
             raise value_error("module", "dropout 0, since SelfAttention has none", module.dropout)
         made = bert.SelfAttention(h, D, D)
-    made = made.to(module.out_proj.weight)
-    if module.in_proj_weight is not None:
-        weights = module.in_proj_weight.chunk(3)
-    else:
-        weights = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+    packed = module.in_proj_weight is not None
+    weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
     in_biases = module.in_proj_bias.chunk(3) if biases else (None,) * 3
-    with torch.no_grad():
-        sources = [*zip(weights, in_biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
-        for linear, (weight, bias) in zip(maps_of(made), sources, strict=True):
-            if linear is not None:
-                linear.weight.copy_(weight)
-                if linear.bias is not None:
-                    linear.bias.copy_(torch.zeros_like(linear.bias) if bias is None else bias)
+    sources = [*zip(weights, in_biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
+    state = {}
+    for name, (weight, bias) in zip(NAMES[into], sources, strict=True):
+        state |= _entries(name, weight, bias, into) if name else {}
+    made = made.to(module.out_proj.weight)
+    made.load_state_dict(state)
     return made.train(module.training)
 
 
@@ -163,12 +160,16 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     state = {}
     for name, linear in pairs:
         if linear is not None:
-            state[f"{name}.weight"] = linear.weight.detach().clone()
-            if linear.bias is not None:
-                state[f"{name}.bias"] = linear.bias.detach().clone()
-            elif like is not MultiHeadAttention:
-                state[f"{name}.bias"] = linear.weight.new_zeros(linear.out_features)
+            bias = None if linear.bias is None else linear.bias.detach().clone()
+            state |= _entries(name, linear.weight.detach().clone(), bias, like)
     return state
+
+
+def _entries(name: str, weight: Tensor, bias: Tensor | None, kind: type[Layer]) -> dict[str, Tensor]:
+    """One map in the state of a layer; the two that always have biases get 0 for none."""
+    if bias is None and kind is not MultiHeadAttention:
+        bias = weight.new_zeros(len(weight))
+    return {f"{name}.weight": weight} | ({} if bias is None else {f"{name}.bias": bias})
 
 
 def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
@@ -189,17 +190,19 @@ def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
         True
     """
     names = max(NAMES.values(), key=lambda n: sum(k.rpartition(".")[0] in n for k in state))
-    wanted, faults = {}, []
-    for name, linear in zip(names, maps_of(layer), strict=True):
-        for key, parameter in linear.named_parameters() if linear is not None else ():
-            entry = f"{name or 'the output map'}.{key}"
-            wanted[entry] = parameter
-            have = state.get(entry)
-            if have is None:
-                faults.append(f"{entry} is missing")
-            elif have.shape != parameter.shape:
-                faults.append(f"{entry} is {tuple(have.shape)}, not {tuple(parameter.shape)}")
+    wanted = {
+        f"{name or 'the output map'}.{key}": parameter
+        for name, linear in zip(names, maps_of(layer), strict=True)
+        if linear is not None
+        for key, parameter in linear.named_parameters()
+    }
+    faults = [f"{entry} is missing" for entry in wanted if entry not in state]
     faults += [f"{entry} has no place in this layer" for entry in state if entry not in wanted]
+    faults += [
+        f"{entry} is {tuple(state[entry].shape)}, not {tuple(parameter.shape)}"
+        for entry, parameter in wanted.items()
+        if entry in state and state[entry].shape != parameter.shape
+    ]
     if faults:
         mend = "Make the layer with the listing's sizes, and with bias=True if it has biases."
         raise value_error("state", f"the entries {', '.join(wanted)}", "; ".join(faults), mend)

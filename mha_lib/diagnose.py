@@ -1,7 +1,7 @@
 """Run a learner's layer on telling inputs and name the mistake, if there is one."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +12,12 @@ from .errors import type_error, value_error
 from .learner import Caller, find_dropout, find_heads, find_maps
 from .masks import causal_mask
 from .scoring import AdditiveAttention
-from .text import diagnose as text
+from .text import read
+
+TEXT = read("diagnose")
+NOTES = TEXT["notes"]
+RIGHT: dict = {}  # no faults
+BASES: tuple[dict, ...] = ({}, {"causal": 0})  # a layer may be causal by itself
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class _Probe:
     def __str__(self) -> str:
         lengths = None if self.valid_lens is None else self.valid_lens.tolist()
         sizes = {"Lq": self.inputs[0].shape[1], "Lk": self.inputs[1].shape[1]}
-        return text.PROBES[self.kind].format(lengths=lengths, **sizes)
+        return TEXT["probes"][self.kind].format(lengths=lengths, **sizes)
 
 
 class _Examination:
@@ -112,7 +117,6 @@ class _Examination:
 
     def __init__(self, layer, source, num_heads, call, seed: int):
         self.layer = layer
-        self.notes: list[str] = []
         self.num_heads = find_heads(layer, source) if num_heads is None else num_heads
         self.maps = find_maps(source, self.num_heads)
         if isinstance(layer, nn.Module) and source is not layer:  # as the layer's own copy
@@ -121,6 +125,15 @@ class _Examination:
         self.dtype = self.maps[0].weight.dtype
         self.tolerance = 1e-8 if self.dtype == torch.float64 else 1e-4
         self.call, self.dropout = Caller(layer, call), find_dropout(layer)
+        self.base = RIGHT
+        remarks = {
+            self.call.note: bool(self.call.note),
+            NOTES["self"]: self.call.takes_one,
+            NOTES["no_mask"]: not self.call.lengths,
+            NOTES["no_output_map"]: self.maps[3] is None,
+            NOTES["other_dtype"].format(dtype=self.dtype): self.dtype != torch.float64,
+        }
+        self.notes = [note for note, holds in remarks.items() if holds]
         self.probes = self._probes(torch.Generator().manual_seed(seed))
 
     def _probes(self, generator: torch.Generator) -> list[_Probe]:
@@ -167,25 +180,25 @@ class _Examination:
     def got(self, probe: _Probe) -> Tensor | Exception | None:
         return _outcome(lambda: self.call(*probe.inputs, probe.valid_lens, probe.attn_mask))
 
-    def twin(self, faults) -> FaultyAttention:
-        return FaultyAttention(self.maps, self.num_heads, self.dropout, faults).eval()
+    def twin(self, faults: Mapping) -> FaultyAttention:
+        """Return the right layer with these faults, and causal if the learner's is by itself."""
+        return FaultyAttention(self.maps, self.num_heads, self.dropout, {**self.base, **faults}).eval()
 
-    def expected(self, probe: _Probe, faults) -> Tensor | Exception | None:
+    def expected(self, probe: _Probe, faults: Mapping = RIGHT) -> Tensor | Exception | None:
         twin = self.twin(faults)
         return _outcome(lambda: twin(*probe.inputs, probe.valid_lens, attn_mask=probe.attn_mask))
+
+    def wrong(self, got: Tensor, expected: Tensor) -> Tensor:
+        """Say which numbers differ by more than rounding does; NaN is like NaN."""
+        limit = self.tolerance * (1 + float(expected.nan_to_num().abs().amax()))
+        return ~torch.isclose(got.to(expected.dtype), expected, rtol=0, atol=limit, equal_nan=True)
 
     def same(self, got, expected) -> bool:
         if not isinstance(got, Tensor) or not isinstance(expected, Tensor):
             return got is None and expected is None
-        limit = self._limit(expected)
-        if got.shape != expected.shape:
-            return False
-        return torch.allclose(got.to(expected.dtype), expected, rtol=0, atol=limit, equal_nan=True)
+        return got.shape == expected.shape and not self.wrong(got, expected).any()
 
-    def _limit(self, expected: Tensor) -> float:
-        return self.tolerance * (1 + float(expected.nan_to_num().abs().amax()))
-
-    def fit(self, probes: list[_Probe], outcomes: list, faults) -> int:
+    def fit(self, probes: list[_Probe], outcomes: list, faults: Mapping) -> int:
         """Say how faults explain outcomes: 0 not, 1 but for errors, 2 altogether."""
         told, errors_too = False, True
         for probe, got in zip(probes, outcomes, strict=True):
@@ -197,13 +210,14 @@ class _Examination:
 
     def search(self, probes: list[_Probe], outcomes: list) -> list[Bug]:
         """Return the bugs that explain the outcomes best, each in any of its settings."""
-        for base in ({}, {"causal": 0}):
-            fits = [
-                max(self.fit(probes, outcomes, {**base, **faults}) for faults in (bug.faults, *bug.also))
-                for bug in bugs.values()
-            ]
-            if max(fits):
-                return [bug for bug, fit in zip(bugs.values(), fits, strict=True) if fit == max(fits)]
+        for self.base in BASES:
+            fits = {
+                name: max(self.fit(probes, outcomes, faults) for faults in (bug.faults, *bug.also))
+                for name, bug in bugs.items()
+            }
+            if best := max(fits.values()):
+                return [bugs[name] for name, fit in fits.items() if fit == best]
+        self.base = {}
         return []
 
     # What is said.
@@ -212,138 +226,121 @@ class _Examination:
         outcomes = [self.got(probe) for probe in self.probes]
         again = self.got(self.probes[0])
         if isinstance(again, Tensor) and not self.same(again, outcomes[0]):
-            return self._named([bugs["dropout_in_eval"]], None, text.RANDOM)
-        for base in ({}, {"causal": 0}):
-            if self.fit(self.probes, outcomes, base) == 2:
-                self.notes += [text.NOTE_CAUSAL] if base else []
+            return self._named([bugs["dropout_in_eval"]], None, TEXT["random"])
+        for self.base in BASES:
+            if self.fit(self.probes, outcomes, RIGHT) == 2:
+                self.notes += [NOTES["causal"]] if self.base else []
                 checks = (self._empty, self._square_mask, self._gradient, self._training)
-                found = next(filter(None, (check(base) for check in checks)), None)
-                return found or self._right(base)
+                return next(filter(None, (check() for check in checks)), None) or self._right()
+        if fitting := self.search(self.probes, outcomes):
+            return self._named(fitting, *self._difference(self.probes, outcomes))
         difference, words = self._difference(self.probes, outcomes)
-        fitting = self.search(self.probes, outcomes)
-        if fitting:
-            return self._named(fitting, difference, words)
-        half = self.search(self.probes[:1], outcomes[:1]) if self.probes[0].kind == "self" else []
-        half = [] if self.fit(self.probes[:1], outcomes[:1], {}) else half
-        said = [text.UNKNOWN, words]
-        said += [text.HALF.format(name=" or ".join(bug.name for bug in half))] if half else []
-        return Diagnosis("unknown", "\n".join([*said, *self._remarks()]), (), difference)
+        said, first = [TEXT["unknown"], words], self.probes[0]
+        if first.kind == "self" and not self.same(outcomes[0], self.expected(first)):
+            half = " or ".join(bug.name for bug in self.search([first], outcomes[:1]))
+            said += [TEXT["half"].format(name=half)] if half else []
+        return Diagnosis("unknown", "\n".join([*said, *self.notes]), (), difference)
 
-    def _right(self, base: dict) -> Diagnosis:
-        said = [text.RIGHT.format(probes=len(self.probes)), *self._remarks()]
-        right = [self.expected(probe, base) for probe in self.probes]
-        untested = tuple(bug.name for bug in bugs.values() if self._cannot_show(bug, base, right))
-        said += [text.UNTESTED.format(names=", ".join(untested))] if untested else []
+    def _right(self) -> Diagnosis:
+        said = [TEXT["right"].format(probes=len(self.probes)), *self.notes]
+        right = [self.expected(probe) for probe in self.probes]
+        untested = tuple(bug.name for bug in bugs.values() if self._cannot_show(bug, right))
+        said += [TEXT["untested"].format(names=", ".join(untested))] if untested else []
         return Diagnosis("right", "\n".join(said), untested=untested)
 
-    def _cannot_show(self, bug: Bug, base: dict, right: list) -> bool:
-        special = {
+    def _cannot_show(self, bug: Bug, right: list) -> bool:
+        no_dropout = not self.dropout or NOTES["dropout"] in self.notes
+        looked_at_apart = {
             "dropout_in_eval": False,
-            "dropout_on_scores": not self.dropout or text.NOTE_DROPOUT in self.notes,
-            "dropout_on_output": not self.dropout or text.NOTE_DROPOUT in self.notes,
+            "dropout_on_scores": no_dropout,
+            "dropout_on_output": no_dropout,
             "fill_minus_1e9": not self.call.lengths,
-            "values_detached": text.NOTE_NO_GRADIENT in self.notes,
+            "values_detached": NOTES["no_gradient"] in self.notes,
         }
-        if bug.name in special:
-            return special[bug.name]
-        for probe, expected in zip(self.probes, right, strict=True):
-            faulty = self.expected(probe, {**base, **bug.faults})
-            if not isinstance(faulty, Exception) and not self.same(faulty, expected):
-                return False
-        return True
-
-    def _remarks(self) -> list[str]:
-        remarks = {
-            self.call.note: bool(self.call.note),
-            text.NOTE_SELF: self.call.takes_one,
-            text.NOTE_NO_MASK: not self.call.lengths,
-            text.NOTE_NO_OUTPUT_MAP: self.maps[3] is None,
-            text.NOTE_FLOAT32.format(dtype=self.dtype): self.dtype != torch.float64,
-        }
-        return self.notes + [remark for remark, holds in remarks.items() if holds]
+        if bug.name in looked_at_apart:
+            return looked_at_apart[bug.name]
+        faulty = [self.expected(probe, bug.faults) for probe in self.probes]
+        return all(isinstance(a, Exception) or self.same(a, b) for a, b in zip(faulty, right, strict=True))
 
     def _named(self, found: list[Bug], difference: Difference | None, words: str) -> Diagnosis:
-        bug, names = found[0], tuple(bug.name for bug in found)
-        parts = {key: getattr(bug, key) for key in ("name", "sentence", "look", "symptom", "source")}
-        two = [text.TWO.format(names=", ".join(names))] if len(found) > 1 else []
-        said = [text.FOUND.format(**parts), *two, words, *self.notes]
-        return Diagnosis(bug.name, "\n".join(line for line in said if line), names, difference)
+        names = tuple(bug.name for bug in found)
+        two = [TEXT["two"].format(names=", ".join(names))] if len(found) > 1 else []
+        said = [TEXT["found"].format(**vars(found[0])), *two, words, *self.notes]
+        return Diagnosis(names[0], "\n".join(line for line in said if line), names, difference)
 
     def _difference(self, probes: list[_Probe], outcomes: list) -> tuple[Difference | None, str]:
         for probe, got in zip(probes, outcomes, strict=True):
-            expected = self.expected(probe, {})
+            expected = self.expected(probe)
+            if self.same(got, expected):
+                continue
             if isinstance(got, Exception):
-                return None, text.RAISED.format(probe=probe, error=f"{type(got).__name__}: {got}")
+                return None, TEXT["raised"].format(probe=probe, error=f"{type(got).__name__}: {got}")
             if got is None:
-                return None, text.NONE.format(probe=probe)
-            assert isinstance(expected, Tensor)  # the right layer's
+                return None, TEXT["none"].format(probe=probe)
             if got.shape != expected.shape:
                 sizes = {"got": tuple(got.shape), "expected": tuple(expected.shape)}
-                return None, text.SHAPE.format(probe=probe, **sizes)
-            if not self.same(got, expected):
-                wrong = ~((got - expected).abs() <= self._limit(expected))
-                index = tuple(wrong.nonzero()[0].tolist())
-                values = {"expected": float(expected[index]), "got": float(got[index])}
-                count = {"wrong": int(wrong.sum()), "count": wrong.numel()}
-                where = ", ".join(map(str, index))
-                words = text.DIFFERS.format(probe=probe, index=where, **values, **count)
-                return Difference(str(probe), index, **values), words
+                return None, TEXT["shape"].format(probe=probe, **sizes)
+            wrong = self.wrong(got, expected)
+            index = tuple(wrong.nonzero()[0].tolist())
+            values = {"expected": float(expected[index]), "got": float(got[index])}
+            count = {"wrong": int(wrong.sum()), "count": wrong.numel()}
+            words = TEXT["differs"].format(probe=probe, index=", ".join(map(str, index)), **values, **count)
+            return Difference(str(probe), index, **values), words
         return None, ""
 
     # What can be wrong although every number is right.
 
-    def _empty(self, base: dict) -> Diagnosis | None:
+    def _empty(self) -> Diagnosis | None:
         """Look at a sentence of length 0."""
-        of_lengths = [(p.inputs, p.valid_lens) for p in self.probes if p.valid_lens is not None]
-        if not of_lengths:
+        with_lengths = next((probe for probe in self.probes if probe.valid_lens is not None), None)
+        if with_lengths is None:
             return None
-        inputs, lengths = of_lengths[0]
-        probe = _Probe("empty", inputs, lengths.index_fill(0, torch.tensor([0]), 0))
-        got, bug = self.got(probe), bugs["fill_minus_1e9"]
-        if isinstance(got, Tensor) and not self.same(got, self.expected(probe, base)):
-            if self.same(got, self.expected(probe, {**base, **bug.faults})):
-                self.notes.append(text.ALL_ELSE)
+        lengths = with_lengths.valid_lens.clone()
+        lengths[0] = 0
+        probe, bug = _Probe("empty", with_lengths.inputs, lengths), bugs["fill_minus_1e9"]
+        got = self.got(probe)
+        if isinstance(got, Tensor) and not self.same(got, self.expected(probe)):
+            if self.same(got, self.expected(probe, bug.faults)):
+                self.notes.append(TEXT["all_else"])
                 return self._named([bug], *self._difference([probe], [got]))
-            self.notes.append(text.NOTE_EMPTY if got.isfinite().all() else text.NOTE_NAN)
+            self.notes.append(NOTES["empty"] if got.isfinite().all() else NOTES["nan"])
         return None
 
-    def _square_mask(self, base: dict) -> Diagnosis | None:
+    def _square_mask(self) -> None:
         """Look at a mask (L, L) where L equals h; a layer may refuse it, or read it as it should.
 
         A layer that adds a head axis to (B, L, L) is right for what it takes: a note will do.
         """
-        if not self.call.mask or len({linear.in_features for linear in self.maps[:3]}) > 1:
-            return None
-        got = self.got(self.square)
-        if isinstance(got, Tensor) and not self.same(got, self.expected(self.square, base)):
-            self.notes.append(text.NOTE_SQUARE)
-        return None
+        if self.call.mask and len({linear.in_features for linear in self.maps[:3]}) == 1:
+            got = self.got(self.square)
+            if isinstance(got, Tensor) and not self.same(got, self.expected(self.square)):
+                self.notes.append(NOTES["square"])
 
     @torch.enable_grad()
-    def _gradient(self, base: dict) -> Diagnosis | None:
+    def _gradient(self) -> Diagnosis | None:
         """Compare the inputs' gradients."""
 
-        def gradients(function) -> list[Tensor] | None:
+        def gradients(function) -> list[Tensor]:
             probe = next(probe for probe in self.probes if probe.kind in ("cross", "self"))
             leaves = {id(X): X.clone().requires_grad_() for X in probe.inputs}
             output = function(*(leaves[id(X)] for X in probe.inputs), probe.valid_lens)
             if not output.requires_grad:
-                return None
+                return []
             tilt = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)
             found = torch.autograd.grad((output * tilt).sum(), [*leaves.values()], materialize_grads=True)
-            return [*found] if any(gradient.any() for gradient in found) else None
+            return [*found] if any(gradient.any() for gradient in found) else []
 
-        got, detached = gradients(self.call), bugs["values_detached"]
-        if got is None:
-            self.notes.append(text.NOTE_NO_GRADIENT)
+        got = gradients(self.call)
+        if not got:
+            self.notes.append(NOTES["no_gradient"])
             return None
-        for faults in ({}, detached.faults):
-            expected = gradients(self.twin({**base, **faults})) or []
-            if all(self.same(a, b) for a, b in zip(got, expected, strict=True)):
-                return self._named([detached], None, text.GRADIENT) if faults else None
-        return Diagnosis("unknown", f"{text.UNKNOWN} {text.GRADIENT}")
+        for bug in (None, bugs["values_detached"]):
+            expected = gradients(self.twin(bug.faults if bug else RIGHT))
+            if len(expected) == len(got) and all(map(self.same, got, expected)):
+                return self._named([bug], None, TEXT["gradient"]) if bug else None
+        return Diagnosis("unknown", f"{TEXT['unknown']} {TEXT['gradient']}")
 
-    def _training(self, base: dict) -> Diagnosis | None:
+    def _training(self) -> Diagnosis | None:
         """See where dropout acts, by the numbers that the same seeds give."""
         if not self.dropout:
             return None
@@ -359,11 +356,11 @@ class _Examination:
             return seen
 
         got = in_training(self.layer, self.call)
-        for name in (None, "dropout_on_scores", "dropout_on_output"):
-            twin = self.twin({**base, **(bugs[name].faults if name else {})})
-            if all(self.same(a, b) for a, b in zip(got, in_training(twin, twin), strict=True)):
-                return self._named([bugs[name]], None, text.IN_TRAINING) if name else None
-        self.notes.append(text.NOTE_DROPOUT)
+        for bug in (None, bugs["dropout_on_scores"], bugs["dropout_on_output"]):
+            twin = self.twin(bug.faults if bug else RIGHT)
+            if all(map(self.same, got, in_training(twin, twin))):
+                return self._named([bug], None, TEXT["in_training"]) if bug else None
+        self.notes.append(NOTES["dropout"])
         return None
 
 

@@ -4,13 +4,13 @@ import inspect
 import itertools
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .convert import NAMES, Maps, from_torch, maps_of
 from .errors import type_error, value_error
 from .masks import length_mask
-from .text import diagnose as text
+from .text import read
 
 # Names under which a module may keep its maps (query, key, value, output) and its heads.
 MAP_NAMES = (
@@ -20,7 +20,9 @@ MAP_NAMES = (
     ("query", "key", "value", "proj"),
 )
 HEAD_NAMES = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads", "h")
-OPTIONS = ("len", "mask", "keep", "weights", "causal", "dropout", "pad")  # no inputs of words
+# What a parameter is, by a word in its name: padding (True = shut out), lengths, a mask.
+KINDS = {"pad": "pad", "len": "len", "mask": "mask", "keep": "mask"}
+OPTIONS = (*KINDS, "weights", "causal", "dropout")  # no inputs of words
 
 
 def find_maps(source: object, num_heads: int) -> Maps:
@@ -67,13 +69,10 @@ def _as_linear(given: object) -> nn.Linear:
 
 def _grown(linear: nn.Linear, rows: int, columns: int) -> nn.Linear:
     """Put the map into the corner of one that is `rows` and `columns` times as large."""
-    weight, bias = linear.weight.detach(), linear.bias
-    n, m = weight.shape
-    grown = _as_linear(weight.new_zeros(n * rows, m * columns))
-    with torch.no_grad():
-        grown.weight[:n, :m] = weight
-        if bias is not None:
-            grown.bias = nn.Parameter(torch.cat([bias, bias.new_zeros(n * rows - n)]))
+    n, m = (rows - 1) * linear.out_features, (columns - 1) * linear.in_features
+    grown = _as_linear(F.pad(linear.weight, (0, m, 0, n)))
+    if linear.bias is not None:
+        grown.bias = nn.Parameter(F.pad(linear.bias.detach(), (0, n)))
     return grown
 
 
@@ -106,64 +105,42 @@ class Caller:
     """
 
     def __init__(self, layer: Callable, call: Callable | None = None):
-        self.layer, self.call, self.note = layer, call, ""
+        self.layer = layer if call is None else lambda q, k, v, valid_lens: call(layer, q, k, v, valid_lens)
         self.torch = isinstance(layer, nn.MultiheadAttention)
-        self.names: dict[str, str] = {}
-        self.takes_one = False
-        if self.torch:
-            self.note = "" if getattr(layer, "batch_first", True) else text.NOTE_BATCH
-            self.names = {"pad": "key_padding_mask", "mask": "attn_mask"}
-        elif call is not None:
-            self.names = {"len": "valid_lens"}
-        else:
-            self._read_signature()
-        self.lengths, self.mask = bool(self.names), "mask" in self.names
-
-    def _read_signature(self) -> None:
-        layer = self.layer.forward if isinstance(self.layer, nn.Module) else self.layer
+        self.note = read("diagnose")["notes"]["batch"] if self.torch and not layer.batch_first else ""
         try:
-            parameters = list(inspect.signature(layer).parameters.values())
+            self.signature = inspect.signature(getattr(self.layer, "forward", self.layer))
         except ValueError:  # a builtin says nothing
-            parameters = []
+            self.signature = inspect.signature(lambda *inputs: None)
+        parameters = self.signature.parameters.values()
         named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        self.required = {p.name for p in named if p.default is p.empty}
         inputs = list(itertools.takewhile(lambda p: not any(o in p.name.lower() for o in OPTIONS), named))
         self.takes_one = bool(named) and len(inputs) < 3
-        self.optional = {p.name for p in named if p.default is not p.empty}
         rest = named[1:] if self.takes_one else named[3:]
-        self.positional = {p.name for p in rest if p.kind == p.POSITIONAL_ONLY}
+        self.names: dict[str, str] = {}
         for p in rest:
-            kinds = [kind for kind in ("pad", "len", "mask", "keep") if kind in p.name.lower()]
-            kind = {"keep": "mask"}.get(kinds[0], kinds[0]) if kinds else None
-            if kind and kind not in self.names:
-                self.names[kind] = p.name
-        unnamed = [p for p in rest if p.default is p.empty and p.name not in self.names.values()]
-        if not self.names and unnamed:
-            self.names["len"] = unnamed[0].name
+            kind = next((kind for word, kind in KINDS.items() if word in p.name.lower()), None)
+            if kind:
+                self.names.setdefault(kind, p.name)
+        if not self.names and rest and rest[0].name in self.required:
+            self.names["len"] = rest[0].name  # what else has to be given, whatever its name
+        self.lengths, self.mask = bool(self.names), "mask" in self.names
 
     def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, attn_mask=None):
         """Return the layer's output, without its weights."""
-        if self.call is not None:
-            output = self.call(self.layer, queries, keys, values, valid_lens)
-        else:
-            inputs = (queries,) if self.takes_one else (queries, keys, values)
-            output = self._run(inputs, keys.shape[1], valid_lens, attn_mask)
+        keep = None if valid_lens is None else length_mask(valid_lens, keys.shape[1])
+        if keep is not None and self.names.keys() <= {"mask"}:
+            attn_mask = keep.expand(-1, queries.shape[1], -1)
+        elif self.torch and attn_mask is not None:
+            attn_mask = ~attn_mask
+        padding = None if keep is None else ~keep[:, 0]
+        inputs = (queries,) if self.takes_one else (queries, keys, values)
+        bound = self.signature.bind_partial(*(X.transpose(0, 1) if self.note else X for X in inputs))
+        for kind, value in {"pad": padding, "len": valid_lens, "mask": attn_mask}.items():
+            name = self.names.get(kind)
+            if name and (value is not None or name in self.required):
+                bound.arguments[name] = value
+        output = self.layer(*bound.args, **bound.kwargs)
         output = output[0] if isinstance(output, tuple) else output
         return output.transpose(0, 1) if self.note and isinstance(output, Tensor) else output
-
-    def _run(self, inputs: tuple[Tensor, ...], Lk: int, valid_lens, attn_mask):
-        given, keep = {}, None if valid_lens is None else length_mask(valid_lens, Lk)
-        if "len" in self.names:
-            given["len"] = valid_lens
-        elif "pad" in self.names:
-            given["pad"] = None if keep is None else ~keep[:, 0]
-        elif keep is not None:
-            attn_mask = keep.expand(-1, inputs[0].shape[1], -1)
-        if "mask" in self.names:
-            given["mask"] = ~attn_mask if self.torch and attn_mask is not None else attn_mask
-        named = {self.names[kind]: value for kind, value in given.items()}
-        if self.torch:
-            inputs = tuple(X.transpose(0, 1) for X in inputs) if self.note else inputs
-            return self.layer(*inputs, **named, need_weights=False)
-        in_order = [named.pop(name) for name in list(named) if name in self.positional]
-        named = {k: v for k, v in named.items() if v is not None or k not in self.optional}
-        return self.layer(*inputs, *in_order, **named)
