@@ -6,6 +6,7 @@ along it changes the word a cell came from, and nothing else.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -23,6 +24,10 @@ class Origin:
     shape: tuple[int, ...]
     axes: tuple[Axis, ...]
     places: np.ndarray  # (cells in memory, number of axes): the index at each address
+
+    def holds(self, ids):
+        """Tell of each cell whether it comes from here."""
+        return (ids >= self.start) & (ids < self.start + len(self.places))
 
 
 def default_axes(shape: Sequence[int], names: Sequence[str] | None) -> tuple[Axis, ...]:
@@ -55,46 +60,38 @@ def coordinates(ids: np.ndarray, origins: Sequence[Origin]) -> dict[Factor, np.n
     found: dict[Factor, np.ndarray] = {}
     tensor = np.full_like(ids, -1)
     for number, origin in enumerate(origins):
-        size = len(origin.places)
-        inside = (ids >= origin.start) & (ids < origin.start + size)
+        inside = origin.holds(ids)
         tensor[inside] = number
-        index = origin.places[np.clip(ids - origin.start, 0, max(size - 1, 0))] if size else None
-        for number_of_axis, axis in enumerate(origin.axes if size else ()):
-            place = index[..., number_of_axis]
+        for place, axis in zip(origin.places[ids[inside] - origin.start].T, origin.axes, strict=True):
             for factor in reversed(axis):
-                found[factor] = np.where(inside, place % factor[1], found.get(factor, -1))
-                place = place // factor[1]
+                coordinate = found.setdefault(factor, np.full_like(ids, -1))
+                place, coordinate[inside] = np.divmod(place, factor[1])
     return {("tensor", len(origins)): tensor, **found} if len(origins) > 1 else found
 
 
-def _changes(found: dict[Factor, np.ndarray], shape: Sequence[int]) -> dict[Factor, dict[int, int]]:
+def _changes(found: dict[Factor, np.ndarray]) -> dict[Factor, dict[int, int]]:
     """Return factor → axis → the first index along the axis at which the factor changes."""
     along: dict[Factor, dict[int, int]] = {factor: {} for factor in found}
-    places = np.stack(list(found.values())) if found else np.zeros((0, *shape))
-    for axis, size in enumerate(shape):
-        if size > 1 and places.size:
-            lines = np.moveaxis(places, axis + 1, 1).reshape(len(places), size, -1)
-            old, new = lines[:, :-1], lines[:, 1:]
-            changed = ((old != new) & (old >= 0) & (new >= 0)).any(-1)
-            for factor, where in zip(found, changed, strict=True):
-                if where.any():
-                    along[factor][axis] = int(where.argmax())
+    for factor, places in found.items():
+        for axis in range(places.ndim):
+            lines = np.moveaxis(places, axis, 0)
+            old, new = lines[:-1], lines[1:]
+            changed = ((old != new) & (old >= 0) & (new >= 0)).any(tuple(range(1, places.ndim)))
+            if changed.any():
+                along[factor][axis] = int(changed.argmax())
     return along
 
 
 def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, ...], dict[int, list[str]]]:
     """Return the axes of an array of cells, and for each mixed axis the names it mixes."""
     found = coordinates(ids, origins)
-    along = _changes(found, ids.shape)
+    along = _changes(found)
     ones = [factor for factor in found if factor[1] == 1]
     axes: list[Axis] = []
     mixed: dict[int, list[str]] = {}
     for axis, size in enumerate(ids.shape):
         own = sorted((f for f in found if axis in along[f]), key=lambda f: -along[f][axis])
         alone = [f for f in own if len(along[f]) == 1]
-        product = 1
-        for factor in own:
-            product *= factor[1]
         if size == 1:
             axes.append((ones.pop(0),) if ones else (("one", 1),))
         elif not found:
@@ -103,7 +100,7 @@ def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, .
             axes.append((("copy", size),))
         elif len(alone) == len(own):
             joined = "·".join(name for name, _ in own if name != "tensor")
-            axes.append(tuple(own) if product == size else ((joined, size),))
+            axes.append(tuple(own) if prod(f[1] for f in own) == size else ((joined, size),))
         elif len(own) == 1 and all(sum(a in along[f] for f in found) == 1 for a in along[own[0]]):
             part = sorted(along[own[0]]).index(axis) + 1
             axes.append(((f"{own[0][0]}.{part}", size),))
@@ -115,19 +112,9 @@ def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, .
 
 def new_axes(operation: str, inputs: Sequence[tuple[Axis, ...]], shape: Sequence[int]) -> tuple[Axis, ...]:
     """Return the axes of what arithmetic made, taken over from the tensors it read."""
-    def fits(axes: Sequence[Axis]) -> bool:
-        sizes = []
-        for axis in axes:
-            sizes.append(1)
-            for _, size in axis:
-                sizes[-1] *= size
-        return sizes == list(shape)
-
     candidates: list[tuple[Axis, ...]] = []
-    first, last = inputs[0], inputs[-1]
+    first, last = inputs[-2 if operation == "baddbmm" else 0], inputs[-1]
     if operation in ("matmul", "bmm", "mm", "baddbmm") and len(inputs) > 1 and first and last:
-        if operation == "baddbmm":
-            first = inputs[-2]
         rows, columns = first[-2:-1], last[-1:]
         if rows == columns and rows and rows[0][0][0] == "word":
             size = rows[0][0][1]
@@ -138,6 +125,6 @@ def new_axes(operation: str, inputs: Sequence[tuple[Axis, ...]], shape: Sequence
     if operation == "scaled_dot_product_attention":
         candidates.append((*first[:-1], *last[-1:]))
     for axes in (*candidates, *inputs):
-        if fits(axes):
+        if [prod(size for _, size in axis) for axis in axes] == list(shape):
             return axes
     return tuple(((MIXED, size),) for size in shape)

@@ -26,6 +26,7 @@ def name_steps(
     """
     steps, origins = list(steps), list(origins)
     heads = num_heads or _heads(steps, origins)
+    starts = [origin.start for origin in origins]
     for number, step in enumerate(steps):
         if number in births:
             if step.kind == "input":
@@ -37,7 +38,7 @@ def name_steps(
             born = births[number]
             origins[born] = replace(origins[born], axes=with_heads(own, heads))
         ids = step.ids.numpy()
-        used = _used(ids, origins)
+        used = tuple(origins[k] for k in np.unique(np.searchsorted(starts, ids[ids >= 0], "right")) - 1)
         named, mixed = name_axes(ids, used)
         sentence = words.SENTENCES.get(_what(step, steps, number in births)) or _meaning(step, named)
         if step.kind == "move" and mixed:
@@ -48,24 +49,13 @@ def name_steps(
     return steps, origins, heads
 
 
-def _used(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    """Return the origins that these cells come from."""
-    if not ids.size:
-        return ()
-    low, high = ids.min(), ids.max()
-    near = [o for o in origins if o.start <= high and low < o.start + len(o.places)]
-    if len(near) == 1:
-        return tuple(near)
-    return tuple(o for o in near if ((ids >= o.start) & (ids < o.start + len(o.places))).any())
-
-
 def _heads(steps: Sequence["Step"], origins: Sequence[Origin]) -> int | None:
     """Read the number of heads off the first step whose last axis is a piece of the features."""
     for step in steps:
         if not step.shape or not step.ids.numel():
             continue
         piece, last = step.shape[-1], int(step.ids.max())
-        width = next((o.shape[-1] for o in origins if o.shape and 0 <= last - o.start < len(o.places)), 0)
+        width = next((o.shape[-1] for o in origins if o.shape and o.holds(last)), 0)
         together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
         if 1 < piece < width and width % piece == 0 and together:
             return width // piece
@@ -81,7 +71,7 @@ def _what(step: "Step", steps: Sequence["Step"], new: bool) -> str:
     old = steps[step.parents[0]]
     order = step.ids.flatten().equal(old.ids.flatten())
     fewer = step.ids.numel() < old.ids.numel()
-    repeats = step.ids.unique().numel() < step.ids.numel()
+    repeats = len(step.ids[step.ids >= 0].unique()) < (step.ids >= 0).sum()
     if step.shares_memory:
         if order:
             return "same" if (step.shape, step.stride) == (old.shape, old.stride) else "cut"

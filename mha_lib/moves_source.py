@@ -3,7 +3,6 @@
 import ast
 import linecache
 import os
-import re
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -44,23 +43,21 @@ def _source(frame: FrameType, statement: bool) -> str | None:
     if not where or None in where or not 0 < where[1] <= len(lines):
         return None
     first, last, start, end = where
+    before = lines[first - 1].encode()[:start].decode()
     if statement:  # an assignment's own place is only its left side
-        return lines[first - 1].encode()[start:].decode().split(";")[0].strip()
-    chosen = [line.encode() for line in lines[first - 1:last]]
-    chosen[-1] = chosen[-1][:end]
-    before, chosen[0] = chosen[0][:start].decode(), chosen[0][start:]
-    written = b"".join(chosen).decode()
+        return lines[first - 1][len(before):].split(";")[0].strip()
+    marked = ast.Constant(None, lineno=1, end_lineno=last - first + 1, col_offset=start, end_col_offset=end)
+    written = ast.get_source_segment("".join(lines[first - 1:last]), marked) or ""
+    whole = f"({written})"
     try:
-        node = ast.parse(f"({written})", mode="eval").body
+        node = ast.parse(whole, mode="eval").body
     except SyntaxError:
         return " ".join(written.split())
     called = node.func if isinstance(node, ast.Call) else node
     chained = ast.Call | ast.Subscript
     if isinstance(called, ast.Attribute | ast.Subscript) and isinstance(called.value, chained):
-        whole = f"({written})".encode().splitlines(keepends=True)
-        rest = whole[called.value.end_lineno - 1:]
-        written = b"".join([rest[0][called.value.end_col_offset:], *rest[1:]]).decode().strip()[:-1]
-        written = re.sub(r"^[\s)]*", "", written)
+        earlier = ast.get_source_segment(whole, called.value) or ""  # has a step of its own
+        written = whole.partition(earlier)[2][:-1].lstrip(" \t\r\n)")
     elif before.rstrip().endswith("."):  # a chain over several lines: Python marks it from the name on
         written = "." + written
     return " ".join(written.split())

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -78,8 +79,7 @@ class Step:
         """int64 of the step's shape: each cell's address in its origin's memory; -1 for none."""
         found = self.ids.clone()
         for origin in self.origins:
-            inside = (self.ids >= origin.start) & (self.ids < origin.start + len(origin.places))
-            found[inside] -= origin.start
+            found[origin.holds(self.ids)] -= origin.start
         return found
 
 
@@ -98,12 +98,8 @@ class Recording:
 
         What changed nothing inside mha_lib (a guard, a mask that takes nothing out) gets none.
         """
-        grouped: dict[int, list[Step]] = {}
-        for step in self.steps:
-            if step.kind == "no change" and step.ours:
-                continue
-            grouped.setdefault(step.frame, []).append(step)
-        return list(grouped.values())
+        shown = [step for step in self.steps if not (step.kind == "no change" and step.ours)]
+        return [list(frame) for _, frame in groupby(shown, lambda step: step.frame)]
 
     def __repr__(self) -> str:
         rows = [(s.operation, str(s.shape), f"strides {s.stride}", ", ".join(s.axis_names))
@@ -134,17 +130,16 @@ def watch(fn: Callable, X: Given, *, axes: Sequence[str] | None = None,
     """
     if not callable(fn):
         raise type_error("fn", "a function of X", type(fn).__name__, "Write lambda X: X.reshape(...).")
-    if isinstance(X, Tensor):
-        inputs = {"X": X}
-    elif isinstance(X, Mapping):
+    if isinstance(X, Mapping):
         inputs = dict(X)
     elif isinstance(X, tuple | list):
         names = "qkv" if len(X) == 3 else [f"X{i + 1}" for i in range(len(X))]
         inputs = dict(zip(names, X, strict=True))
     else:
-        raise type_error("X", "a tensor, or a tuple or dict of tensors", type(X).__name__)
+        inputs = {"X": X}
     if not inputs or not all(isinstance(t, Tensor) and t.layout == torch.strided for t in inputs.values()):
-        raise type_error("X", "dense torch tensors", ", ".join(type(t).__name__ for t in inputs.values()))
+        got = ", ".join(type(t).__name__ for t in inputs.values()) or "nothing"
+        raise type_error("X", "a dense tensor, or a tuple or dict of them", got)
     if axes is not None and any(len(axes) != t.ndim for t in inputs.values()):
         raise value_error("axes", f"{next(iter(inputs.values())).ndim} names, one an axis", tuple(axes))
     recorder = _Recorder()
@@ -175,24 +170,21 @@ class _Recorder(TorchFunctionMode):
 
     def start(self, name: str, tensor: Tensor) -> Tensor:
         """Copy an input with its memory layout and follow the copy."""
-        span = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-        flat = tensor.detach().as_strided((span if tensor.numel() else 0,), (1,), tensor.storage_offset())
+        flat = tensor.detach().as_strided((_span(tensor),), (1,), tensor.storage_offset())
         copy = flat.clone().as_strided(tensor.shape, tensor.stride(), 0)
         self._note(copy, self._fresh(copy, name), name, name, "input", (), (False, ""), False)
         return copy
 
     def _fresh(self, tensor: Tensor, name: str) -> Tensor:
         """Return a shadow whose memory is numbered anew in address order."""
-        size, stride = tuple(tensor.shape), tensor.stride()
-        span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if tensor.numel() else 0
-        index = torch.ones(size).nonzero()  # of every cell
+        span, size, stride = _span(tensor), tuple(tensor.shape), tensor.stride()
+        at = torch.arange(span).as_strided(size, stride).flatten()  # every cell's address
         places = torch.zeros(span, len(size), dtype=torch.int64)
-        at = (index * torch.tensor(stride, dtype=torch.int64)).sum(-1)
-        places[at] = index
+        places[at] = torch.ones(size).nonzero()
         self.births[len(self.steps)] = len(self.origins)
         self.origins.append(Origin(name, self.total, size, (), places.numpy()))
         flat = torch.zeros(span, dtype=torch.float64)  # memory between the cells holds none
-        flat[at] = (at + self.total + 1).double()
+        flat[at] = at.double() + self.total + 1
         self.total += span
         return flat.as_strided(size, stride)
 
@@ -319,6 +311,12 @@ def _map(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if type(tree) in (tuple, list):
         return type(tree)(_map(branch, change) for branch in tree)
     return {key: _map(branch, change) for key, branch in tree.items()} if type(tree) is dict else tree
+
+
+def _span(tensor: Tensor) -> int:
+    """How many cells of memory the tensor's strides reach over."""
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return reach + 1 if tensor.numel() else 0
 
 
 def _storage(tensor: Tensor) -> int:

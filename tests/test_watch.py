@@ -125,6 +125,12 @@ def test_pad_cells_come_from_nowhere_or_from_where_the_mode_says(mode):
     assert ("come from nowhere" in step.sentence) == (mode == "constant")
 
 
+def test_added_cells_do_not_count_as_read_twice():
+    """A walk stays a walk, though every padding cell comes from the same nowhere."""
+    step = watch(lambda X: F.pad(X, (1, 1)).permute(1, 0, 2), X).steps[-1]
+    assert "walked in another order" in step.sentence
+
+
 @st.composite
 def chains(draw):
     """A shape and a list of movement operations that torch accepts one after the other."""
