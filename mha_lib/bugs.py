@@ -13,12 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .convert import Layer, Maps, maps_of
+from .convert import Layer, Maps, dot_product_maps
 from .errors import value_error
 from .heads import check_axes, heads_apart, heads_together
 from .masks import combine_masks, masked_softmax
 from .multihead import MultiHeadAttention
-from .scoring import DotProductAttention
 from .text import read
 
 SWITCHES = frozenset(
@@ -186,9 +185,7 @@ class Bug:
             torch.Size([2, 4, 10])
         """
         layer = MultiHeadAttention(10, 10, 10, 10, 2) if layer is None else layer
-        maps, dropout = maps_of(layer), layer.attention.dropout
-        if not isinstance(layer.attention, DotProductAttention):
-            raise value_error("layer", "scaled dot-product scoring", "additive scoring")
+        maps, dropout = dot_product_maps(layer), layer.attention.dropout
         if "dropout" in self.faults:
             dropout = dropout or 0.5
         return FaultyAttention(maps, layer.num_heads, dropout, self.faults).train(layer.training)

@@ -31,6 +31,14 @@ def maps_of(layer: Layer) -> Maps:
     raise type_error("layer", expected, type(layer).__name__)
 
 
+def dot_product_maps(layer: Layer) -> Maps:
+    """Return `maps_of` a layer, which has to score by the scaled dot product."""
+    maps = maps_of(layer)
+    if not isinstance(layer.attention, DotProductAttention):
+        raise value_error("layer", 'scoring="dot", the scaled dot product', "additive scoring")
+    return maps
+
+
 def to_torch(layer: Layer) -> nn.MultiheadAttention:
     """Return an nn.MultiheadAttention (batch_first=True) with a copy of the layer's weights.
 
@@ -47,11 +55,8 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         >>> x = torch.ones(2, 4, 10)
         >>> torch.testing.assert_close(to_torch(layer)(x, x, x)[0], layer(x, x, x))
     """
-    W_q, W_k, W_v, W_o = maps_of(layer)
+    W_q, W_k, W_v, W_o = dot_product_maps(layer)
     D = W_q.out_features
-    if not isinstance(layer.attention, DotProductAttention):
-        mend = "nn.MultiheadAttention knows the scaled dot product only."
-        raise value_error("layer", 'scoring="dot"', "additive scoring", mend)
     if W_q.in_features != D:
         expected = f"queries of width num_hiddens = {D}"
         mend = "nn.MultiheadAttention has one embed_dim for both; its keys and values may differ."
@@ -65,10 +70,10 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
     if made.in_proj_weight is None:
         state = dict(zip(SEPARATE, weights, strict=True))
     else:
-        state = {"in_proj_weight": pack_qkv(*weights)}
+        state = {"in_proj_weight": torch.cat(weights)}
     state["out_proj.weight"] = torch.eye(D) if W_o is None else W_o.weight
     if bias:
-        state["in_proj_bias"] = pack_qkv(W_q.bias, W_k.bias, W_v.bias)
+        state["in_proj_bias"] = torch.cat([W_q.bias, W_k.bias, W_v.bias])
         state["out_proj.bias"] = torch.zeros(D) if W_o is None else W_o.bias
     made.load_state_dict(state)
     return made.train(layer.training)
@@ -210,14 +215,6 @@ def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
         for entry, parameter in wanted.items():
             parameter.copy_(state[entry])
     return layer
-
-
-def pack_qkv(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Stack three maps' weights (D, n), or biases (D,), as [q | k | v]: (3D, n) or (3D,).
-
-    This is the layout of nn.MultiheadAttention.in_proj_weight and of most GPT checkpoints.
-    """
-    return torch.cat([q, k, v])
 
 
 def packed_to_interleaved(packed: Tensor, num_heads: int) -> Tensor:

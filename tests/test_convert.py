@@ -162,5 +162,5 @@ def test_packed_and_interleaved_layouts():
     with pytest.raises(ValueError, match="num_heads"):
         convert.interleaved_to_packed(torch.zeros(18, 4), 0)
     layer = mha.MultiHeadAttention(6, 6, 6, 6, 3)
-    packed = convert.pack_qkv(layer.W_q.weight, layer.W_k.weight, layer.W_v.weight)
+    packed = torch.cat([layer.W_q.weight, layer.W_k.weight, layer.W_v.weight])
     assert torch.equal(packed, mha.to_torch(layer).in_proj_weight)

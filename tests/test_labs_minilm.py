@@ -128,5 +128,5 @@ def test_without_the_model_a_notebook_passes_over_the_cells_that_need_it(monkeyp
     assert not minilm.ready()
     assert "pip install tokenizers" in capsys.readouterr().out
     assert shell.run_cell("# needs the model\nnowhere_defined").success
-    assert minilm.PASSED_OVER in capsys.readouterr().out
+    assert minilm.TEXT["passed_over"] in capsys.readouterr().out
     assert shell.run_cell("found = 1 + 1\n# needs the model").success and shell.user_ns["found"] == 2

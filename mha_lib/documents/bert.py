@@ -56,4 +56,4 @@ class SelfAttention(nn.Module):
             ValueError, TypeError: naming the parameter, what was expected and what came.
         """
         maps = (self.query_layer, self.key_layer, self.value_layer, nn.Identity())
-        return attend_to_self(maps, self.num_heads, self.attention, x, attn_mask, need_weights)
+        return attend_to_self(self, maps, x, attn_mask, need_weights)

@@ -65,4 +65,4 @@ class MultiHeadAttention(nn.Module):
             ValueError, TypeError: naming the parameter, what was expected and what came.
         """
         maps = (self.q_project, self.k_project, self.v_project, self.o_project)
-        return attend_to_self(maps, self.num_heads, self.attention, x, attn_mask, need_weights)
+        return attend_to_self(self, maps, x, attn_mask, need_weights)

