@@ -57,7 +57,6 @@ class HeadExplorer(BrowserPicture):
 
     _esm = _STATIC / "head_explorer.js"
     _css = _STATIC / "head_explorer.css"
-    _esm_path, _css_path = _esm, _css
 
     weights = traitlets.Bytes().tag(sync=True)
     sums = traitlets.Bytes().tag(sync=True)
