@@ -40,11 +40,10 @@ def default_axes(shape: Sequence[int], names: Sequence[str] | None) -> tuple[Axi
 
 def with_heads(axes: Sequence[Axis], num_heads: int | None) -> tuple[Axis, ...]:
     """Cut the feature axis into (head, feature) where `num_heads` divides it."""
-    def cut(axis: Axis) -> Axis:
-        if num_heads and len(axis) == 1 and axis[0][0] == "feature" and axis[0][1] % num_heads == 0:
-            return (("head", num_heads), ("feature", axis[0][1] // num_heads))
-        return axis
-    return (*axes[:-1], cut(axes[-1])) if axes else ()
+    for (name, size), *others in axes[-1:]:
+        if num_heads and name == "feature" and not others and size % num_heads == 0:
+            return (*axes[:-1], (("head", num_heads), ("feature", size // num_heads)))
+    return tuple(axes)
 
 
 def axis_name(axis: Axis, number: int) -> str:

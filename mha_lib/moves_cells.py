@@ -38,15 +38,15 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
     if good.shape != other.shape:
         shapes = words.COMPARE["shape"].format(right=good.shape, beside=other.shape)
         return torch.zeros(other.shape, dtype=torch.bool), shapes
-    if not (_followed(right) and _followed(beside)):  # arithmetic came in between: compare its results
+    if _followed(right) and _followed(beside):
+        wrong, said = good.addresses != other.addresses, "wrong"
+    else:  # arithmetic came in between: compare its results
         wrong = ~torch.isclose(good.values.double(), other.values.double(), rtol=1e-5, atol=1e-6)
-        said = words.COMPARE["values" if wrong.any() else "same"]
-        return wrong, said.format(wrong=int(wrong.sum()), total=wrong.numel())
-    wrong = good.addresses != other.addresses
+        said = "values"
     if not wrong.any():
         return wrong, words.COMPARE["same"]
-    sentence = words.COMPARE["wrong"].format(wrong=int(wrong.sum()), total=wrong.numel())
-    return wrong, f"{sentence} {_mixed(good, other, wrong)}".strip()
+    sentence = words.COMPARE[said].format(wrong=int(wrong.sum()), total=wrong.numel())
+    return wrong, f"{sentence} {_mixed(good, other, wrong) if said == 'wrong' else ''}".strip()
 
 
 def _followed(recording: Recording) -> bool:
@@ -79,9 +79,8 @@ def _things(held: dict, other: dict) -> str:
     for (name, _), values in sorted(held.items(), key=lambda item: item[0][0] != "head"):
         if values != other[(name, _)] or name == "head":
             shown = [head_letter(v) if name == "head" else str(v + 1) for v in values if v >= 0]
-            many = "s" if len(shown) > 1 else ""
-            listed = ", ".join(shown[:-1]) + words.AND + shown[-1] if len(shown) > 1 else "".join(shown)
-            parts.append(f"{name}{many} {listed}")
+            *before, last = shown or [""]
+            parts.append(f"{name}s {', '.join(before)}{words.AND}{last}" if before else f"{name} {last}")
     return words.OF.join(parts)
 
 

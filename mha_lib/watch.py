@@ -58,7 +58,6 @@ class Step:
     memory: Tensor = field(repr=False)  # the same numbers in the order of memory
     frame: int = 0  # tensors made by one operation share a frame
     parents: tuple[int, ...] = ()  # the steps it was made from
-    ours: bool = False  # done by a line of mha_lib
     within: str = ""  # the library call that did it, such as rearrange(…)
     axes: tuple[Axis, ...] = ()
     origins: tuple[Origin, ...] = field(default=(), repr=False)  # those its cells come from
@@ -94,12 +93,8 @@ class Recording:
 
     @property
     def frames(self) -> list[list[Step]]:
-        """The steps grouped by operation: one list a picture.
-
-        What changed nothing inside mha_lib (a guard, a mask that takes nothing out) gets none.
-        """
-        shown = [step for step in self.steps if not (step.kind == "no change" and step.ours)]
-        return [list(frame) for _, frame in groupby(shown, lambda step: step.frame)]
+        """The steps grouped by operation: one list a picture."""
+        return [list(frame) for _, frame in groupby(self.steps, lambda step: step.frame)]
 
     def __repr__(self) -> str:
         rows = [(s.operation, str(s.shape), f"strides {s.stride}", ", ".join(s.axis_names))
@@ -172,7 +167,7 @@ class _Recorder(TorchFunctionMode):
         """Copy an input with its memory layout and follow the copy."""
         flat = tensor.detach().as_strided((_span(tensor),), (1,), tensor.storage_offset())
         copy = flat.clone().as_strided(tensor.shape, tensor.stride(), 0)
-        self._note(copy, self._fresh(copy, name), name, name, "input", (), (False, ""), False)
+        self._note(copy, self._fresh(copy, name), name, name, "input", (), "", False)
         return copy
 
     def _fresh(self, tensor: Tensor, name: str) -> Tensor:
@@ -189,15 +184,14 @@ class _Recorder(TorchFunctionMode):
         return flat.as_strided(size, stride)
 
     def _note(self, tensor: Tensor, shadow: Tensor, name: str, operation: str, kind: str,
-              parents: tuple[int, ...], written: tuple[bool, str], shares: bool) -> None:
+              parents: tuple[int, ...], within: str, shares: bool) -> None:
         if len(self.steps) >= MAX_STEPS:
             raise value_error("fn", f"at most {MAX_STEPS} operations", "more", "Watch a smaller piece.")
-        ours, within = written
         flat = torch.empty(0, dtype=torch.float64).set_(shadow.untyped_storage())
         self.steps.append(Step(
             operation, name, kind, tuple(shadow.shape), shadow.stride(), int(shadow.storage_offset()), shares,
             tensor.is_contiguous(), tensor.detach().clone(), shadow.long() - 1, flat.long() - 1,
-            self.frame, parents, ours, within))
+            self.frame, parents, within))
         self.shadows[id(tensor)] = (tensor, shadow, len(self.steps) - 1)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -228,18 +222,22 @@ class _Recorder(TorchFunctionMode):
             operation = origin.operation + operation
         shadows = self._moved(func, name, args, kwargs, outputs)
         kind = "move" if shadows and name not in WRITES else "in place" if in_place else "new values"
+        old, new = given[0], outputs[0]
+        if name in IDLE and not in_place and old.shape == new.shape and old.equal(new):
+            shadows, kind = [self._cast(old, new)], "no change"
+            if ours:  # a guard within mha_lib, or a mask that takes nothing out: no step of the learner's
+                self.shadows[id(new)] = (new, shadows[0], seen[0][2])
+                return result
+        parents = tuple(dict.fromkeys(step for *_, step in seen))
         for number, tensor in enumerate(outputs):
             label = operation if len(outputs) == 1 else f"{operation}[{number}]"
             if shadows:
                 shadow = shadows[number]
-            elif not in_place and name in IDLE and tensor.shape == given[0].shape and tensor.equal(given[0]):
-                shadow, kind = self._cast(given[0], tensor), "no change"
+            elif in_place:
+                shadow = self._written_over(tensor, label, name, args)
             else:
                 shadow = self._fresh(tensor, label)
-            if in_place and not shadows:
-                shadow = self._written_over(tensor, shadow, name, args)
-            parents = tuple(dict.fromkeys(step for *_, step in seen))
-            self._note(tensor, shadow, name, label, kind, parents, (ours, within), _storage(tensor) in memory)
+            self._note(tensor, shadow, name, label, kind, parents, within, _storage(tensor) in memory)
         return result
 
     def _moved(self, func, name: str, args, kwargs, outputs: list[Tensor]) -> list[Tensor] | None:
@@ -283,8 +281,9 @@ class _Recorder(TorchFunctionMode):
             return shadow
         return torch.empty_strided(shadow.shape, new.stride(), dtype=shadow.dtype).copy_(shadow)
 
-    def _written_over(self, tensor: Tensor, fresh: Tensor, name: str, args) -> Tensor:
+    def _written_over(self, tensor: Tensor, label: str, name: str, args) -> Tensor:
         """Number the cells that were overwritten anew, in the memory they share with others."""
+        fresh = self._fresh(tensor, label)
         if id(tensor) not in self.shadows:
             return fresh
         shadow = self.shadows[id(tensor)][1]
