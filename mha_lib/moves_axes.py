@@ -24,6 +24,7 @@ class Origin:
     shape: tuple[int, ...]
     axes: tuple[Axis, ...]
     places: np.ndarray  # (cells in memory, number of axes): the index at each address
+    step: int  # the step that made it
 
     def holds(self, ids):
         """Tell of each cell whether it comes from here."""

@@ -1,6 +1,6 @@
 """What the recorded steps mean: names for their axes, and one sentence on what happened."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,13 @@ _ALIKE = {"bmm": "matmul", "baddbmm": "matmul", "mm": "matmul", "div": "scale", 
 
 
 def name_steps(
-    steps: Sequence["Step"], origins: Sequence[Origin], births: Mapping[int, int],
-    axes: Sequence[str] | None, num_heads: int | None,
+    steps: Sequence["Step"], origins: Sequence[Origin], axes: Sequence[str] | None, num_heads: int | None,
 ) -> tuple[list["Step"], list[Origin], int | None]:
-    """Return the steps with axes, origins and sentences, the origins with axes, and the heads.
-
-    `births` says at which step an origin's cells begin: step → number of the origin.
-    """
+    """Return the steps with axes, origins and sentences, the origins with axes, and the heads."""
     steps, origins = list(steps), list(origins)
     heads = num_heads or _heads(steps, origins)
     starts = [origin.start for origin in origins]
+    births = {origin.step: number for number, origin in enumerate(origins)}
     for number, step in enumerate(steps):
         if number in births:
             if step.kind == "input":

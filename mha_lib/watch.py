@@ -148,7 +148,7 @@ def watch(fn: Callable, X: Given, *, axes: Sequence[str] | None = None,
         raise value_error("fn", "a result made from its argument by torch operations", "a tensor that is not",
                           "numpy, tolist and item leave torch, and a tensor from outside fn is not X: "
                           "cells can be followed only from fn's argument on.")
-    steps, origins, heads = name_steps(recorder.steps, recorder.origins, recorder.births, axes, num_heads)
+    steps, origins, heads = name_steps(recorder.steps, recorder.origins, axes, num_heads)
     return Recording(tuple(steps), tuple(origins), heads, result)
 
 
@@ -160,7 +160,6 @@ class _Recorder(TorchFunctionMode):
         self.shadows: dict[int, tuple[Tensor, Tensor, int]] = {}  # id → tensor (kept alive), shadow, step
         self.steps: list[Step] = []
         self.origins: list[Origin] = []
-        self.births: dict[int, int] = {}  # step → the origin whose cells begin there
         self.total = self.frame = 0
 
     def start(self, name: str, tensor: Tensor) -> Tensor:
@@ -176,8 +175,7 @@ class _Recorder(TorchFunctionMode):
         at = torch.arange(span).as_strided(size, stride).flatten()  # every cell's address
         places = torch.zeros(span, len(size), dtype=torch.int64)
         places[at] = torch.ones(size).nonzero()
-        self.births[len(self.steps)] = len(self.origins)
-        self.origins.append(Origin(name, self.total, size, (), places.numpy()))
+        self.origins.append(Origin(name, self.total, size, (), places.numpy(), len(self.steps)))
         flat = torch.zeros(span, dtype=torch.float64)  # memory between the cells holds none
         flat[at] = at.double() + self.total + 1
         self.total += span

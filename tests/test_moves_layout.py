@@ -46,6 +46,14 @@ def test_a_cut_word_is_a_block_of_its_own_with_its_heads_a_little_apart():
     assert len(moved) > 60
 
 
+def test_in_little_room_words_and_heads_are_the_rows_of_their_sentence():
+    drawn = frame(STEPS[1], NARROW)
+    assert [words for *_, words in drawn["blocks"]] == [(("sentence 1", 0),), (("sentence 2", 0),)]
+    assert [" · ".join(w for w, _ in words) for *_, words in drawn["rows"]] == [
+        f"word {word} · {head}" for word in range(1, 5) for head in "AB"]
+    assert drawn["size"][1] <= frame(STEPS[2], NARROW)["size"][1]
+
+
 def test_after_permute_sentences_are_rows_and_heads_columns_of_blocks():
     drawn = frame(STEPS[2])
     at = {(s, h): place(drawn["pieces"][0], (s, h, 0, 0)) for s in (0, 1) for h in (0, 1)}

@@ -151,6 +151,7 @@ def test_side_by_side_counts_and_marks(lab, tmp_path):
         "cells => cells.map(cell => Number(cell.dataset.address))")
     bad = WRONG.steps[-1].addresses != RIGHT.steps[-1].addresses
     assert sorted(marked) == WRONG.steps[-1].addresses[bad].sort().values.tolist()
+    assert widget.bounding_box()["height"] <= 600  # what a notebook shows at 1280 × 720
     left, right = (widget.locator(".mha-lane").nth(i).bounding_box() for i in (0, 1))
     assert right["x"] > left["x"] + left["width"] - 1 and right["y"] == left["y"]
     widget.locator(".mha-lane >> nth=0").locator(".mha-stage .mha-cell[data-address='5']").click()

@@ -508,12 +508,15 @@ function render({ model, el }) {
 
   const bar = make("div", "mha-bar", root);
   const buttons = {};
-  const button = (name, sign, act) => {
-    buttons[name] = make("button", "mha-button", bar, sign);
-    buttons[name].type = "button";
-    buttons[name].setAttribute("aria-label", words[name]);
-    buttons[name].title = words[name];
-    buttons[name].addEventListener("click", act);
+  const name = (which, said) => {
+    buttons[which].setAttribute("aria-label", said);
+    buttons[which].title = said;
+  };
+  const button = (which, sign, act) => {
+    buttons[which] = make("button", "mha-button", bar, sign);
+    buttons[which].type = "button";
+    buttons[which].addEventListener("click", act);
+    name(which, words[which]);
   };
   const last = () => Math.max(...lanes.map(lane => lane.lane.frames.length)) - 1;
   const go = step => {
@@ -523,9 +526,8 @@ function render({ model, el }) {
   const stop = () => {
     clearInterval(timer);
     timer = null;
+    name("play", words.play);
     buttons.play.textContent = words.play;
-    buttons.play.setAttribute("aria-label", words.play);
-    buttons.play.title = words.play;
   };
   const move = step => {
     stop();
@@ -534,9 +536,8 @@ function render({ model, el }) {
   const play = () => {
     if (timer) return stop();
     go(model.get("step") >= last() ? 0 : model.get("step") + 1);
+    name("play", words.pause);
     buttons.play.textContent = words.pause;
-    buttons.play.setAttribute("aria-label", words.pause);
-    buttons.play.title = words.pause;
     timer = setInterval(() => {
       if (model.get("step") >= last()) return stop();
       go(model.get("step") + 1);
