@@ -127,7 +127,7 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
     weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
     in_biases = module.in_proj_bias.chunk(3) if biases else (None,) * 3
     sources = [*zip(weights, in_biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
-    state = {}
+    state: dict[str, Tensor] = {}
     for name, (weight, bias) in zip(NAMES[into], sources, strict=True):
         state |= _entries(name, weight, bias, into) if name else {}
     made = made.to(module.out_proj.weight)
@@ -162,7 +162,7 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     if (pairs[3][0] is None) != (pairs[3][1] is None):
         mend = "documents.bert.SelfAttention has no W_o; no other listing does without."
         raise value_error("like", "a listing with the same maps as the layer", like.__name__, mend)
-    state = {}
+    state: dict[str, Tensor] = {}
     for name, linear in pairs:
         if linear is not None:
             bias = None if linear.bias is None else linear.bias.detach().clone()

@@ -107,7 +107,8 @@ class Caller:
     def __init__(self, layer: Callable, call: Callable | None = None):
         self.layer = layer if call is None else lambda q, k, v, valid_lens: call(layer, q, k, v, valid_lens)
         self.torch = isinstance(layer, nn.MultiheadAttention)
-        self.note = read("diagnose")["notes"]["batch"] if self.torch and not layer.batch_first else ""
+        batch_second = isinstance(layer, nn.MultiheadAttention) and not layer.batch_first
+        self.note = read("diagnose")["notes"]["batch"] if batch_second else ""
         try:
             self.signature = inspect.signature(getattr(self.layer, "forward", self.layer))
         except ValueError:  # a builtin says nothing

@@ -59,15 +59,11 @@ def who_can_see_whom(
     x = (x.double() if isinstance(layer, nn.Module) else x).detach().requires_grad_()
     with torch.enable_grad():
         output = Caller(layer)(x, x, x, valid_lens, attn_mask)
-        if not output.requires_grad:
-            raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
         # A random sum of a word's features: that its gradient cancels has probability 0.
         tilt = torch.rand(output.shape[-1], generator=generator).to(output) + 0.5
-        rows = [
-            torch.autograd.grad((output[0, i] * tilt).sum(), x, retain_graph=True, allow_unused=True)[0]
-            for i in range(output.shape[1])
-        ]
-    if any(row is None for row in rows):
+        sums = [(row * tilt).sum() for row in output[0]] if output.requires_grad else []
+        rows = [torch.autograd.grad(y, x, retain_graph=True, allow_unused=True)[0] for y in sums]
+    if not rows or any(row is None for row in rows):
         raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
     reach = torch.stack([row[0].abs().amax(-1) for row in rows])
     return reach > 1e-12 * reach.max()
@@ -83,6 +79,13 @@ def plot_visibility(
         words: L words for both axes; without them 1, 2, …
         allowed: bool, (L, L); what is seen though it is not allowed gets a cross.
         title: a line above.
+
+    Raises:
+        ValueError: not square or not boolean, or another number of words.
+
+    Example:
+        >>> plot_visibility(torch.eye(2).bool(), ["the", "cat"])
+        [picture] who sees whom, row by row: 10; 01
     """
     if seen.dim() != 2 or seen.dtype != torch.bool or (allowed is not None and allowed.shape != seen.shape):
         raise value_error("seen", "a boolean tensor (L, L), and allowed like it", tuple(seen.shape))

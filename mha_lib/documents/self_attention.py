@@ -1,13 +1,15 @@
 """What the documents' self-attention layers share."""
 
-from torch import Tensor, nn
+from typing import Any
+
+from torch import Tensor
 
 from ..errors import value_error
 from ..heads import check_axes
 from ..multihead import attend
 
 
-def attend_to_self(layer: nn.Module, maps: tuple, x: Tensor, attn_mask: Tensor | None, need_weights: bool):
+def attend_to_self(layer: Any, maps: tuple, x: Tensor, attn_mask: Tensor | None, need_weights: bool):
     """Let the words of x attend to each other: `mha_lib.multihead.attend` with x three times."""
     check_axes("x", x, "(B, L, D)")
     width = maps[0].in_features
