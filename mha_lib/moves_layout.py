@@ -5,11 +5,11 @@ An axis is three numbers (dx, dy, wrap): index i adds (i % wrap)·dx to x and
 pixels, and know no other rule.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from .moves_axes import MIXED, Axis
 from .style import head_letter
@@ -43,8 +43,11 @@ class Picture(TypedDict):
     rows: list[tuple[float, float, float, Words]]
 
 
-def place(piece: Piece, index: Sequence[int]) -> tuple[float, float]:
-    """Return x and y of the cell at `index`; the axes it leaves out are at their first."""
+def place(piece: Piece, index: Iterable[Any]) -> tuple[float, float]:
+    """Return x and y of the cell at `index`; the axes it leaves out are at their first.
+
+    An array an axis places many cells at once.
+    """
     x, y = piece["at"]
     for i, (dx, dy, wrap) in zip(index, piece["axes"], strict=False):
         x, y = x + i % wrap * dx, y + i // wrap * dy

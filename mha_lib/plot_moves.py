@@ -5,6 +5,7 @@ from textwrap import wrap
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
+from torch import Tensor
 
 from . import moves_cells as cells
 from .fonts import drawable, families_for
@@ -36,10 +37,7 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
     lanes = [recording] if beside is None else [recording, beside]
     labels = max(map(cells.check_size, lanes)) <= cells.EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
-    wrong, sentence, alt = None, "", "; ".join(map(cells.path, lanes))
-    if beside is not None:
-        wrong, sentence = cells.compare(recording, beside)
-        alt = f"{alt}. {sentence}"
+    sentence, alt = "", "; ".join(map(cells.path, lanes))
     width: float = NARROW if columns > 1 else WIDE
     palette: dict[tuple[str, str], int] = {}
     panels = []
@@ -47,7 +45,9 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
         look = (*cells.colours(lane, palette), cells.values(lane), list(palette))
         steps = list(enumerate(lane.frames))[0 if beside is None else -1:]
         panels += [_Panel(number, frame, look, width, labels) for number, frame in steps]
-    panels[-1].wrong = wrong
+    if beside is not None:
+        panels[-1].wrong, sentence = cells.compare(recording, beside)
+        alt = f"{alt}. {sentence}"
     if labels:
         width = max(width, *(panel.shown["size"][0] for panel in panels))
     for panel in panels:
@@ -75,7 +75,7 @@ class _Panel:
         self.number, self.frame, self.labels = number, frame, labels
         self.colours, self.corners, self.texts, self.palette = look
         self.shown = cells.frame_picture(frame, width, labels)
-        self.wrong = None
+        self.wrong: Tensor | None = None
 
     def fit(self, width: float) -> None:
         """Take the width that all panels share, and find the height."""

@@ -125,13 +125,12 @@ def watch(fn: Callable, X: Given, *, axes: Sequence[str] | None = None,
     """
     if not callable(fn):
         raise type_error("fn", "a function of X", type(fn).__name__, "Write lambda X: X.reshape(...).")
+    inputs: dict[str, Any] = {"X": X}
     if isinstance(X, Mapping):
         inputs = dict(X)
     elif isinstance(X, tuple | list):
         names = "qkv" if len(X) == 3 else [f"X{i + 1}" for i in range(len(X))]
         inputs = dict(zip(names, X, strict=True))
-    else:
-        inputs = {"X": X}
     if not inputs or not all(isinstance(t, Tensor) and t.layout == torch.strided for t in inputs.values()):
         got = ", ".join(type(t).__name__ for t in inputs.values()) or "nothing"
         raise type_error("X", "a dense tensor, or a tuple or dict of them", got)
