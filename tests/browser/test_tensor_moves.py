@@ -100,6 +100,7 @@ def test_the_keyboard_alone(lab, tmp_path):
     path = TensorMoves(RIGHT).save_html(tmp_path / "moves.html")
     page = lab.show(path).page
     operation = page.locator(".mha-operation")
+    expect(operation).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Play")).to_be_focused()  # the first two have nowhere to go
     for key, number in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 3), ("Home", 0)):
