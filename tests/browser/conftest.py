@@ -229,19 +229,15 @@ class Book:
 class Lab:
     """Opens notebooks and saved pages, and holds every one of them to account at the end."""
 
-    def __init__(self, browser, server_of, tmp_path: Path):
-        self.browser, self.server_of, self.tmp_path = browser, server_of, tmp_path
+    def __init__(self, context, server_of, tmp_path: Path):
+        self.context, self.server_of, self.tmp_path = context, server_of, tmp_path
         self.books: list[Book] = []
-        self.contexts: list = []
 
     def _book(self, path: Path, size, reduced_motion: bool) -> Book:
-        context = self.browser.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            reduced_motion="reduce" if reduced_motion else "no-preference",
-        )
-        context.set_default_timeout(30_000)
-        self.contexts.append(context)
-        book = Book(context.new_page(), path).watch()
+        page = self.context.new_page()
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(reduced_motion="reduce" if reduced_motion else "no-preference")
+        book = Book(page, path).watch()
         self.books.append(book)
         return book
 
@@ -277,9 +273,8 @@ class Lab:
         return book
 
     def close(self):
-        for context in self.contexts:
-            context.close()
         for book in self.books:
+            book.page.close()
             if book.path.suffix == ".ipynb":
                 self._stop_kernel(book)
 
@@ -301,10 +296,19 @@ def notebook_of(sources):
     return notebook
 
 
+@pytest.fixture(scope="session")
+def context(chromium):
+    """One browser profile for all tests: JupyterLab's scripts are loaded and compiled once."""
+    context = chromium.new_context()
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def lab(chromium, request, tmp_path):
+def lab(context, request, tmp_path):
     """See the top of this file."""
-    opened = Lab(chromium, lambda: request.getfixturevalue("jupyter"), tmp_path)
+    opened = Lab(context, lambda: request.getfixturevalue("jupyter"), tmp_path)
     yield opened
     faults = [f"left this machine: {url}" for book in opened.books for url in book.foreign()]
     faults += [f"console error: {text}" for book in opened.books for text in book.errors()]
