@@ -12,7 +12,9 @@ from matplotlib.patches import Rectangle
 
 from .fonts import drawable
 from .style import MONO, Drawing, ink
-from .text import heads as text
+from .text import sentences
+
+text = sentences("heads")
 
 # Light to dark in every form of colour blindness, and none of the heads' own colours.
 COLOURS = colormaps["BuPu"]
@@ -103,6 +105,6 @@ def colour_bar(figure: Drawing, box, families: list[str]) -> None:
     """Draw the scale from 0 to 1 into the axes `box`."""
     bar = figure.colorbar(ScalarMappable(SCALE, COLOURS), cax=box, ticks=[0, 0.5, 1])
     bar.ax.set_yticklabels(["0", "0.5", "1"])
-    bar.set_label(text.WEIGHT, size=10.5, family=families)
+    bar.set_label(text.weight, size=10.5, family=families)
     bar.outline.set_visible(False)
     box.tick_params(labelsize=10.5, length=0)

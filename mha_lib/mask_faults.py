@@ -10,8 +10,9 @@ from .heads import heads_apart
 from .masks import causal_mask, combine_masks, masked_softmax
 from .scoring import dot_product_scores
 from .style import head_letter
-from .text import console as text
+from .text import sentences
 
+text = sentences("console")
 DROPOUT = 0.5
 CLOSE = 2e-3  # float16 sums are right to about this
 
@@ -62,9 +63,9 @@ def weights_as_set(ex: Example, settings: Settings) -> Tensor | None:
 
 def findings(ex: Example, settings: Settings, weights: Tensor | None) -> list[str]:
     """Say what is wrong with the weights, one sentence a fault; [] when they are right."""
-    fill = text.FILLS[settings.fill]
+    fill = text.fills[settings.fill]
     if weights is None:
-        return [text.REFUSED.format(fill=fill)]
+        return [text.refused.format(fill=fill)]
     keep = may_attend(ex, settings)
     nan = weights.isnan().any(-1)
     dead = ~keep.any(-1)
@@ -72,18 +73,18 @@ def findings(ex: Example, settings: Settings, weights: Tensor | None) -> list[st
     sums = weights.sum(-1)
     off = ~nan & ~dead & ((sums - 1).abs() > CLOSE)
     said = []
-    faults = {text.NAN: nan, text.EVENLY: leak & dead, text.LEAK: leak & ~dead, text.SUMS: off}
+    faults = {text.nan: nan, text.evenly: leak & dead, text.leak: leak & ~dead, text.sums: off}
     for form, rows in faults.items():
         if rows.any():
             b, h, i = rows.nonzero()[0].tolist()
-            row = text.ROW.format(sentence=b + 1, letter=head_letter(h), row=i + 1, word=ex.words[b][i])
+            row = text.row.format(sentence=b + 1, letter=head_letter(h), row=i + 1, word=ex.words[b][i])
             said.append(form.format(count=int(rows.sum()), row=row, fill=fill, sum=f"{sums[b, h, i]:.2f}"))
     if settings.scaling != "/sqrt(d)":
         clean = replace(settings, fill="zero", dropout="eval")
         right = weights_as_set(ex, replace(clean, scaling="/sqrt(d)"))
         now = weights_as_set(ex, clean)
         means = [f"{w.amax(-1)[~dead].mean():.2f}" if (~dead).any() else "–" for w in (now, right)]
-        said.append(text.SCALED.format(scale=text.SCALINGS[settings.scaling], now=means[0], right=means[1]))
+        said.append(text.scaled.format(scale=text.scalings[settings.scaling], now=means[0], right=means[1]))
     return said
 
 
@@ -92,7 +93,7 @@ def remarks(ex: Example, settings: Settings) -> list[str]:
     said = []
     for b, length in enumerate(settings.lengths):
         if length == 0 and settings.fill == "zero":
-            said.append(text.EMPTY.format(sentence=b + 1))
+            said.append(text.empty.format(sentence=b + 1))
         if length > int(ex.valid_lens[b]):
-            said.append(text.PADDING.format(sentence=b + 1, length=length, word=ex.words[b][length - 1]))
+            said.append(text.padding.format(sentence=b + 1, length=length, word=ex.words[b][length - 1]))
     return said

@@ -13,9 +13,10 @@ from .errors import type_error, value_error
 from .moves_axes import coordinates
 from .moves_layout import Picture, index_words, picture
 from .style import cell_colour, head_letter, ink
-from .text import moves as words
+from .text import sentences
 from .watch import Recording, Step
 
+words = sentences("moves")
 EACH_CELL = 500  # up to here a cell is drawn with its number; beyond, only in its colour
 MOST_CELLS = 100_000
 SHADES = ("word", "query", "feature", "b", "a")  # the axis that a cell's lightness tells, if there is one
@@ -28,7 +29,7 @@ def check_size(recording: Recording) -> int:
     largest = max(sum(step.ids.numel() for step in frame) for frame in recording.frames)
     most = max([largest, *(step.memory.numel() for step in recording.steps)])
     if most > MOST_CELLS:
-        raise value_error("recording", words.TOO_MANY[0], words.TOO_MANY[1].format(most), words.TOO_MANY[2])
+        raise value_error("recording", words.too_many[0], words.too_many[1].format(most), words.too_many[2])
     return largest
 
 
@@ -36,7 +37,7 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
     """Return which cells of `beside`'s result are in a wrong place, and the sentence about it."""
     good, other = right.frames[-1][0], beside.frames[-1][0]
     if good.shape != other.shape:
-        shapes = words.COMPARE["shape"].format(right=good.shape, beside=other.shape)
+        shapes = words.compare["shape"].format(right=good.shape, beside=other.shape)
         return torch.zeros(other.shape, dtype=torch.bool), shapes
     if _followed(right) and _followed(beside):
         wrong, said = good.addresses != other.addresses, "wrong"
@@ -44,8 +45,8 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
         wrong = ~torch.isclose(good.values.double(), other.values.double(), rtol=1e-5, atol=1e-6)
         said = "values"
     if not wrong.any():
-        return wrong, words.COMPARE["same"]
-    sentence = words.COMPARE[said].format(wrong=int(wrong.sum()), total=wrong.numel())
+        return wrong, words.compare["same"]
+    sentence = words.compare[said].format(wrong=int(wrong.sum()), total=wrong.numel())
     return wrong, f"{sentence} {_mixed(good, other, wrong) if said == 'wrong' else ''}".strip()
 
 
@@ -69,7 +70,7 @@ def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
                 place = " · ".join(word for axis, i in zip(good.axes, at, strict=False)
                                    for word, _ in index_words(axis, i))
                 place = place[:1].upper() + place[1:]
-                return words.COMPARE["mixed"].format(place=place, right=_things(sets[0], sets[1]),
+                return words.compare["mixed"].format(place=place, right=_things(sets[0], sets[1]),
                                                      found=_things(sets[1], sets[0]))
     return ""
 
@@ -80,8 +81,8 @@ def _things(held: dict, other: dict) -> str:
         if values != other[(name, _)] or name == "head":
             shown = [head_letter(v) if name == "head" else str(v + 1) for v in values if v >= 0]
             *before, last = shown or [""]
-            parts.append(f"{name}s {', '.join(before)}{words.AND}{last}" if before else f"{name} {last}")
-    return words.OF.join(parts)
+            parts.append(f"{name}s {', '.join(before)}{words.both}{last}" if before else f"{name} {last}")
+    return words.of.join(parts)
 
 
 def frame_memory(frame: list[Step]) -> tuple[np.ndarray, list[int]]:
@@ -121,8 +122,8 @@ def tape_words(frame: list[Step]) -> str:
     if step.kind == "input":
         return ""
     if step.shares_memory and step.kind == "move":
-        return words.LABELS["tape_same"]
-    return words.LABELS["tape_moved" if step.kind == "move" else "tape_new"]
+        return words.labels["tape_same"]
+    return words.labels["tape_moved" if step.kind == "move" else "tape_new"]
 
 
 def colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.ndarray, list[int]]:

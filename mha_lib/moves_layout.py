@@ -13,8 +13,9 @@ from typing import Any, TypedDict
 
 from .moves_axes import MIXED, Axis
 from .style import head_letter
-from .text.moves import NAMES
+from .text import read
 
+NAMES = read("moves")["names"]
 CELL = (34, 26)
 LABEL = 22  # above every block
 ROWS = 58  # left of the blocks, for the rows' labels

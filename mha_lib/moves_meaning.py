@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .moves_axes import Axis, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
-from .text import moves as words
+from .text import sentences
 
 if TYPE_CHECKING:
     from .watch import Step
 
+words = sentences("moves")
 _ALIKE = {"bmm": "matmul", "baddbmm": "matmul", "mm": "matmul", "div": "scale", "mul": "scale",
           "masked_fill": "mask", "where": "mask"}  # fmt: skip
 
@@ -37,9 +38,9 @@ def name_steps(
         ids = step.ids.numpy()
         used = tuple(origins[k] for k in np.unique(np.searchsorted(starts, ids[ids >= 0], "right")) - 1)
         named, mixed = name_axes(ids, used)
-        sentence = words.SENTENCES.get(_what(step, steps, number in births)) or _meaning(step, named)
+        sentence = words.sentences.get(_what(step, steps, number in births)) or _meaning(step, named)
         if step.kind == "move" and mixed:
-            said = [words.MIXED.format(axis=a, names=words.AND.join(names)) for a, names in mixed.items()]
+            said = [words.mixed.format(axis=a, names=words.both.join(names)) for a, names in mixed.items()]
             sentence += f" {', '.join(said).capitalize()}."
         steps[number] = replace(step, axes=named, origins=used,
                                 sentence=sentence.format(origin=origins[0].name))
@@ -90,4 +91,4 @@ def _meaning(step: "Step", axes: tuple[Axis, ...]) -> str:
         operation = "scores"
     elif operation == "matmul" and last == ["query", "feature"]:
         operation = "context"
-    return words.MEANINGS.get(operation, words.SENTENCES["new values"])
+    return words.meanings.get(operation, words.sentences["new values"])

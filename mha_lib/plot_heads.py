@@ -11,8 +11,10 @@ from torch import Tensor
 from .fonts import HINT, drawable, families_for
 from .heat_map import HATCH, LINE, MASKED, badge, colour_bar, draw_map, inches, name_axis, shorten
 from .style import Drawing, head_colour, head_letter
-from .text import heads as text
+from .text import counted, sentences
 from .weight_maps import WeightMaps, Words, read_maps
+
+text = sentences("heads")
 
 # Inches: the largest cell, a notebook's width, the maps' height on a projector.
 CELL, WIDTH, HEIGHT = 0.62, 10.0, 4.9
@@ -21,16 +23,16 @@ TITLE, GAP, BAR = 0.45, 0.3, 1.05  # inches: above a map, between maps, for the 
 
 def _alt(maps: WeightMaps, panels) -> str:
     Lq, Lk = maps.weights.shape[-2:]
-    said = [text.ALT.format(**text.counted(heads=len(maps.heads), queries=Lq, keys=Lk))]
+    said = [text.alt.format(**counted(heads=len(maps.heads), queries=Lq, keys=Lk))]
     for name, _, weights, keep in panels if 0 < Lq <= 8 and Lk else ():
         looks = []
         for query, row, may in zip(maps.queries, weights.round(3), keep, strict=True):
-            form = text.ALT_LOOKS if may.any() else text.ALT_NOTHING
-            form = text.ALT_EVEN if may.sum() > 1 and np.ptp(row[may]) == 0 else form
-            form = text.ALT_NAN if np.isnan(row[may]).any() else form
+            form = text.alt_looks if may.any() else text.alt_nothing
+            form = text.alt_even if may.sum() > 1 and np.ptp(row[may]) == 0 else form
+            form = text.alt_nan if np.isnan(row[may]).any() else form
             best = int(np.argmax(np.where(may, row, -1)))
             looks.append(form.format(query=query, key=maps.keys[best], weight=f"{row[best]:.2f}"))
-        said.append(text.ALT_HEAD.format(name=name, looks=", ".join(looks)))
+        said.append(text.alt_head.format(name=name, looks=", ".join(looks)))
     return " ".join(said)
 
 
@@ -73,18 +75,18 @@ def plot_heads(
     )
     values, keep = maps.weights[0].numpy(), maps.keep[0].numpy()
     panels = [
-        (text.HEAD.format(letter=head_letter(head)), head_colour(head), values[i], keep[i])
+        (text.head.format(letter=head_letter(head)), head_colour(head), values[i], keep[i])
         for i, head in enumerate(maps.heads)
     ]
     if mean:
         letters = ", ".join(map(head_letter, maps.heads))
-        panels.append((text.MEAN.format(letters=letters), "#666666", values.mean(0), keep.any(0)))
+        panels.append((text.mean.format(letters=letters), "#666666", values.mean(0), keep.any(0)))
     return _draw(maps, panels)
 
 
 def _draw(maps: WeightMaps, panels) -> Drawing:
     Lq, Lk = maps.weights.shape[-2:]
-    said = "".join(name for name, *_ in panels) + text.QUERIES + text.KEYS + text.MASKED + text.NOT_A_NUMBER
+    said = "".join(name for name, *_ in panels) + text.queries + text.keys + text.masked + text.not_a_number
     families = families_for("".join(maps.queries + maps.keys) + said + "□")
     columns = min(len(panels), 4 if len(panels) <= 12 else 6)
     rows = -(-len(panels) // columns)
@@ -109,10 +111,10 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
         if column == 0:
             grey = maps.padding.numpy() if maps.same_words else np.zeros(Lq, bool)
             name_axis(ax, ax.yaxis, maps.queries, high, families, grey)
-            ax.set_ylabel(text.QUERIES, size=10.5, style="italic", family=families)
+            ax.set_ylabel(text.queries, size=10.5, style="italic", family=families)
         if n + columns >= len(panels):
             name_axis(ax, ax.xaxis, maps.keys, wide, families, maps.padding.numpy())
-            ax.set_xlabel(text.KEYS, size=10.5, style="italic", family=families)
+            ax.set_xlabel(text.keys, size=10.5, style="italic", family=families)
     high = max(height, 0.9)
     x, y = 1 - (BAR - 0.25) / size[0], 1 - (TITLE + high) / tall
     box = figure.add_axes((x, y, 0.14 / size[0], high / tall))
@@ -128,10 +130,10 @@ def _marks(maps: WeightMaps, families: list[str], words: str) -> list:
     """Explain the marks that are in the picture, and only those."""
     marks: list[Patch | Line2D] = []
     if not maps.keep.all():
-        marks.append(Patch(label=text.MASKED, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0))
+        marks.append(Patch(label=text.masked, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0))
     if bool((maps.weights.isnan() & maps.keep).any()):
         cross = Line2D([], [], color="black", marker="x", markersize=8, linestyle="")
-        cross.set_label(text.NOT_A_NUMBER)
+        cross.set_label(text.not_a_number)
         marks.append(cross)
     if "□" in words:
         marks.append(Line2D([], [], linestyle="", label=drawable(HINT, families)))

@@ -11,9 +11,10 @@ from . import moves_cells as cells
 from .fonts import drawable, families_for
 from .moves_layout import CELL, NARROW, WIDE, Words, place
 from .style import MONO, Drawing
-from .text import moves as words
+from .text import sentences
 from .watch import Recording, Step
 
+words = sentences("moves")
 PIXEL = 0.75  # points: the layout's numbers are pixels, 96 to the inch
 HEAD, TAPE, MARGIN = 64, 56, 16  # pixels above and below each picture, and around
 TONES = ("#8a4b00", "#1d5fa8", "#a8307c", "#00705a", "#6a3fb5", "#57606a")  # as in tensor_moves.css
@@ -93,7 +94,7 @@ class _Panel:
         title = title if len(title) <= most else title[: most - 1] + "…"
         self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
-        self.text(0, 52, f"{words.LABELS['stride']} {step.stride}", 14, SOFT)
+        self.text(0, 52, f"{words.labels['stride']} {step.stride}", 14, SOFT)
         for line, sentence in enumerate(self.sentence):
             self.text(0, 70 + 18 * line, sentence, 14, SOFT)
         size = (CELL[0] * self.zoom, CELL[1] * self.zoom)
@@ -116,7 +117,7 @@ class _Panel:
         memory, _ = cells.frame_memory(self.frame)
         each = self.width / max(len(memory), 1)
         spots = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
-        self.text(0, y + 8, words.LABELS["memory"], 14, SOFT)
+        self.text(0, y + 8, words.labels["memory"], 14, SOFT)
         self.text(self.width, y + 8, cells.tape_words(self.frame), 14, weight="bold", align="right")
         self.cells(memory, spots, (each, 12), None)
 

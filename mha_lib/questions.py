@@ -5,7 +5,7 @@ the session only.
 """
 
 import html
-import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,9 +13,10 @@ from pathlib import Path
 import ipywidgets
 
 from .errors import value_error
-from .text import learning as text
+from .text import read, sentences
 from .widgets.own_keys import OwnKeys
 
+text = sentences("learning")
 _given: dict[str, int] = {}
 
 
@@ -25,17 +26,17 @@ class Question:
 
     name: str
     ask: str
-    options: tuple[str, ...]
+    options: Sequence[str]
     right: int
     because: str
-    wrong: tuple[str, ...] = ()
+    wrong: Sequence[str] = ()
 
     def feedback(self, chosen: int) -> str:
         """Return what to tell someone who chose the option with this index."""
         if chosen == self.right:
-            return text.CHOSE_RIGHT.format(because=self.because)
+            return text.chose_right.format(because=self.because)
         thought = self.wrong[chosen] if self.wrong else ""
-        return " ".join(text.CHOSE_WRONG.format(thought=thought, because=self.because).split())
+        return " ".join(text.chose_wrong.format(thought=thought, because=self.because).split())
 
 
 @cache
@@ -45,23 +46,11 @@ def load(topic: str) -> dict[str, Question]:
     Raises:
         ValueError: if there is no such topic.
     """
-    folder = Path(__file__).parent / "text" / "questions"
-    path = folder / f"{topic}.toml"
-    if not path.is_file():
-        topics = sorted(p.stem for p in folder.glob("*.toml"))
+    topics = sorted(path.stem for path in Path(__file__).parent.glob("text/questions/*.toml"))
+    if topic not in topics:
         raise value_error("topic", f"one of {topics}", repr(topic))
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {
-        f"{topic}.{key}": Question(
-            f"{topic}.{key}",
-            table["ask"],
-            tuple(table["options"]),
-            table["right"],
-            table["because"],
-            tuple(table.get("wrong", ())),
-        )
-        for key, table in tables.items()
-    }
+    tables = read(f"questions/{topic}")
+    return {f"{topic}.{key}": Question(f"{topic}.{key}", **table) for key, table in tables.items()}
 
 
 def _question(name: str) -> Question:
@@ -71,7 +60,20 @@ def _question(name: str) -> Question:
     return questions[name]
 
 
-class Ask(ipywidgets.VBox):
+class _Asking(ipywidgets.VBox):
+    """Controls that show `fallback` where no kernel is at hand."""
+
+    def fallback(self) -> str:
+        """Return what is asked, as HTML."""
+        return "".join(child.fallback() for child in self.children)
+
+    def _repr_mimebundle_(self, **kwargs):
+        data = dict(super()._repr_mimebundle_(**kwargs))
+        note = f"<p><i>{text.run_to_answer}</i></p>"
+        return {**data, "text/plain": repr(self), "text/html": self.fallback() + note}
+
+
+class Ask(_Asking):
     """A question with its options; `feedback` tells at once whether the choice is right."""
 
     def __init__(self, question: Question, feedback: bool = False):
@@ -99,30 +101,19 @@ class Ask(ipywidgets.VBox):
         return f"Ask({self.question.name!r})"
 
     def fallback(self) -> str:
-        """Return the question and its options as HTML, for where no kernel is at hand."""
+        """Return the question and its options."""
         options = "".join(f"<li>{html.escape(option)}</li>" for option in self.question.options)
         return f"<p><b>{html.escape(self.question.ask)}</b></p><ol type='a'>{options}</ol>"
 
-    def _repr_mimebundle_(self, **kwargs):
-        data = dict(super()._repr_mimebundle_(**kwargs))
-        note = f"<p><i>{text.RUN_TO_ANSWER}</i></p>"
-        return {**data, "text/plain": repr(self), "text/html": self.fallback() + note}
 
-
-class Quiz(ipywidgets.VBox):
+class Quiz(_Asking):
     """Several questions, each answered at once."""
 
-    def __init__(self, questions: list[Question]):
+    def __init__(self, questions: Iterable[Question]):
         super().__init__([Ask(question, feedback=True) for question in questions])
 
     def __repr__(self) -> str:
         return f"Quiz({len(self.children)} questions)"
-
-    def _repr_mimebundle_(self, **kwargs):
-        data = dict(super()._repr_mimebundle_(**kwargs))
-        note = f"<p><i>{text.RUN_TO_ANSWER}</i></p>"
-        body = "".join(ask.fallback() for ask in self.children)
-        return {**data, "text/plain": repr(self), "text/html": body + note}
 
 
 @dataclass(frozen=True)
@@ -135,13 +126,13 @@ class Reveal:
     def __repr__(self) -> str:
         question = self.question
         if self.predicted is None:
-            said = text.NO_PREDICTION
+            said = text.no_prediction
         else:
-            verdict = text.AGREES if self.predicted == question.right else text.DIFFERS
-            said = f"{text.PREDICTED.format(option=question.options[self.predicted])} {verdict}"
+            verdict = text.agrees if self.predicted == question.right else text.differs
+            said = f"{text.predicted.format(option=question.options[self.predicted])} {verdict}"
             if self.predicted != question.right and question.wrong:
                 said = f"{said} {question.wrong[self.predicted]}".strip()
-        answer = text.ANSWER.format(option=question.options[question.right])
+        answer = text.answer.format(option=question.options[question.right])
         return f"{said}\n{answer} {question.because}"
 
     def _repr_html_(self) -> str:
@@ -185,4 +176,4 @@ def quiz(topic: str = "quiz") -> Quiz:
         >>> quiz("start")
         Quiz(1 questions)
     """
-    return Quiz(list(load(topic).values()))
+    return Quiz(load(topic).values())

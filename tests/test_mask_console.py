@@ -11,7 +11,7 @@ import torch
 
 import mha_lib as mha
 from mha_lib.mask_faults import Settings, findings, may_attend, weights_as_set
-from mha_lib.text import console as text
+from mha_lib.text import sentences
 from mha_lib.widgets import MaskConsole
 from mha_lib.widgets.picture_console import DELAY
 
@@ -102,8 +102,8 @@ def test_dropout_leaves_the_global_seed_alone(ex):
 
 def test_every_setting_draws_and_no_false_alarm(ex):
     """What the text says agrees with the tensor, for every choice of the menus."""
-    lengths, dtypes = ((3, 2), (0, 4), (4, 1)), ("float32", "float16")
-    for choice in product(lengths, (False, True), text.FILLS, dtypes, text.SCALINGS, text.DROPOUTS):
+    text, lengths, dtypes = sentences("console"), ((3, 2), (0, 4), (4, 1)), ("float32", "float16")
+    for choice in product(lengths, (False, True), text.fills, dtypes, text.scalings, text.dropouts):
         settings = Settings(*choice)
         weights = weights_as_set(ex, settings)
         said = " ".join(findings(ex, settings, weights))

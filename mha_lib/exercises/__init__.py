@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from ..errors import value_error
-from ..text import learning as text
+from ..text import sentences
 
+text = sentences("learning")
 _CHECKS: dict[str, Callable] = {}
 
 
@@ -86,32 +87,32 @@ def check(name: str, attempt) -> Verdict:
     except (ImportError, KeyError):
         raise value_error("name", "the name of an exercise in the notebooks", repr(name)) from None
     if _untouched(attempt):
-        return Verdict(name, "not tried yet", text.NOT_TRIED)
+        return Verdict(name, "not tried yet", text.not_tried)
     try:
         hint = judge(attempt)
     except Exception as error:
-        hint = text.RAISED.format(error=type(error).__name__, message=error)
+        hint = text.raised.format(error=type(error).__name__, message=error)
         if "is invalid for input of size" in hint:
-            hint = f"{hint}. {text.FIXED_SIZES}"
+            hint = f"{hint}. {text.fixed_sizes}"
     if hint:
-        return Verdict(name, "not yet", text.NOT_YET.format(hint=hint))
-    return Verdict(name, "right", text.RIGHT)
+        return Verdict(name, "not yet", text.not_yet.format(hint=hint))
+    return Verdict(name, "right", text.right)
 
 
 def compare(got, want: Tensor) -> str | None:
     """Return None where `got` equals the tensor `want`, else what differs first."""
     if got is None:
-        return text.NO_RETURN
+        return text.no_return
     if not isinstance(got, Tensor):
-        return text.NOT_A_TENSOR.format(got=type(got).__name__)
+        return text.not_a_tensor.format(got=type(got).__name__)
     if got.shape != want.shape:
-        return text.SHAPE.format(want=tuple(want.shape), got=tuple(got.shape))
+        return text.shape.format(want=tuple(want.shape), got=tuple(got.shape))
     close = torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5)
     if close.all():
         return None
     index = tuple((~close).nonzero()[0].tolist())
     shown = {"want": round(want[index].item(), 4), "got": round(got[index].item(), 4)}
-    return text.NUMBER.format(index=index, **shown)
+    return text.number.format(index=index, **shown)
 
 
 def judge(got, want: Tensor, mistakes: dict[str, Tensor]) -> str | None:

@@ -12,11 +12,12 @@ from torch import Tensor
 from ..errors import value_error
 from ..heat_map import PALETTE
 from ..style import head_colour, head_letter, ink
-from ..text import heads as text
+from ..text import counted, sentences
 from ..weight_maps import WeightMaps, Words, read_maps
 from .base import BrowserPicture
 from .tables import weight_table
 
+text = sentences("heads")
 MOST_WEIGHTS, MOST_WORDS = 1_000_000, 512
 TABLE_CELLS = 600  # what the static tables may hold
 NAN, MASKED = 65535, 65534  # as in head_explorer.js
@@ -93,7 +94,7 @@ class HeadExplorer(BrowserPicture):
             raise value_error("weights", expected, f"{' × '.join(map(str, shape))}", mend)
         self._maps = maps
         thousandths = _thousandths(maps.weights).masked_fill(~maps.keep, MASKED)
-        map_says = text.EXPLORER["map"].format(letter="{letter}", **self._counts(shape))
+        map_says = text.explorer["map"].format(letter="{letter}", **self._counts(shape))
         super().__init__(
             weights=_bytes(thousandths),
             sums=_bytes(_thousandths(maps.weights.double().masked_fill(~maps.keep, 0).sum(-1))),
@@ -106,7 +107,7 @@ class HeadExplorer(BrowserPicture):
             ],
             palette=list(PALETTE),
             dark_from=next(i for i, colour in enumerate(PALETTE) if ink(colour) == "#ffffff"),
-            text=text.EXPLORER | {"map": map_says},
+            text=text.explorer | {"map": map_says},
             shown=list(range(shape[1])),
         )
 
@@ -121,26 +122,26 @@ class HeadExplorer(BrowserPicture):
 
     @staticmethod
     def _counts(shape: Sequence[int]) -> dict[str, str]:
-        return text.counted(heads=shape[1], queries=shape[2], keys=shape[3])
+        return counted(heads=shape[1], queries=shape[2], keys=shape[3])
 
     def __repr__(self) -> str:
-        layers = text.LAYERS.format(count=self.shape[0]) if self.shape[0] > 1 else ""
-        return text.REPR.format(layers=layers, **self._counts(self.shape))
+        layers = text.layers.format(count=self.shape[0]) if self.shape[0] > 1 else ""
+        return text.repr.format(layers=layers, **self._counts(self.shape))
 
     def fallback(self) -> str:
         """Return the weights of the first layer as HTML tables, rounded to two decimals."""
         maps = self._maps
-        parts = [f"<p>{text.FALLBACK_LAYER.format(count=self.shape[0])}</p>"] * (self.shape[0] > 1)
+        parts = [f"<p>{text.fallback_layer.format(count=self.shape[0])}</p>"] * (self.shape[0] > 1)
         if maps.weights[0].numel() <= TABLE_CELLS:
             parts += [_table(maps, i) for i in range(len(maps.heads))]
         else:
-            parts.append(f"<p>{text.FALLBACK_BIG}</p><ul>")
+            parts.append(f"<p>{text.fallback_big}</p><ul>")
             parts += [f"<li>{_largest(maps, i)}</li>" for i in range(len(maps.heads))] + ["</ul>"]
-        return "<div>" + "".join(parts) + f"<p><em>{text.FALLBACK_HINT}</em></p></div>"
+        return "<div>" + "".join(parts) + f"<p><em>{text.fallback_hint}</em></p></div>"
 
 
 def _table(maps: WeightMaps, i: int) -> str:
-    caption = text.FALLBACK_CAPTION.format(letter=head_letter(maps.heads[i]))
+    caption = text.fallback_caption.format(letter=head_letter(maps.heads[i]))
     return weight_table(caption, maps.weights[0, i], maps.keep[0, i], maps.queries, maps.keys)
 
 
@@ -149,4 +150,4 @@ def _largest(maps: WeightMaps, i: int) -> str:
     query, key = divmod(flat, len(maps.keys))
     words = {"query": html.escape(maps.queries[query]), "key": html.escape(maps.keys[key])}
     weight = f"{float(maps.weights[0, i, query, key]):.2f}"
-    return text.FALLBACK_LARGEST.format(letter=head_letter(maps.heads[i]), weight=weight, **words)
+    return text.fallback_largest.format(letter=head_letter(maps.heads[i]), weight=weight, **words)

@@ -13,11 +13,11 @@ from ..fonts import families_for
 from ..heat_map import badge, draw_map, inches, name_axis
 from ..mask_faults import CLOSE, Settings, findings, may_attend, remarks, weights_as_set
 from ..style import MONO, Drawing, head_colour, head_letter
-from ..text import console as text
-from ..text.heads import HEAD
+from ..text import read, sentences
 from .picture_console import PictureConsole, image
 from .tables import weight_table
 
+text = sentences("console")
 DTYPES = ("float32", "float16")
 CELL, TITLE, SUM = 0.35, 0.42, 0.45  # inches: a cell, above a map, the sums beside it
 
@@ -60,14 +60,14 @@ class MaskConsole(PictureConsole):
             raise value_error("lengths", f"{len(self._ex.X)} numbers from 0 to {most}", lengths)
         controls: dict[str, ipywidgets.Widget] = {}
         for b, n in enumerate(lengths, start=1):
-            name = text.LENGTH.format(sentence=b)
+            name = text.length.format(sentence=b)
             controls[f"length_{b}"] = ipywidgets.BoundedIntText(n, min=0, max=most, description=name)
-        controls["causal"] = ipywidgets.Checkbox(bool(causal), description=text.CAUSAL, indent=False)
+        controls["causal"] = ipywidgets.Checkbox(bool(causal), description=text.causal, indent=False)
         menus = {
-            "fill": (fill, text.FILL, text.FILLS),
-            "dtype": (dtype, text.DTYPE, {name: name for name in DTYPES}),
-            "scaling": (scaling, text.SCALING, text.SCALINGS),
-            "dropout": (dropout, text.DROPOUT, text.DROPOUTS),
+            "fill": (fill, text.fill, text.fills),
+            "dtype": (dtype, text.dtype, {name: name for name in DTYPES}),
+            "scaling": (scaling, text.scaling, text.scalings),
+            "dropout": (dropout, text.dropout, text.dropouts),
         }
         for name, (value, description, labels) in menus.items():
             if value not in labels:
@@ -89,19 +89,19 @@ class MaskConsole(PictureConsole):
         return weights_as_set(self._ex, self.settings)
 
     def __repr__(self) -> str:
-        return text.REPR.format(report=self.report)
+        return text.repr.format(report=self.report)
 
     def _draw(self) -> tuple[str, list[tuple[str, str]]]:
         settings, weights = self.settings, self.weights
         wrong = findings(self._ex, settings, weights)
-        lines = [("✗", line) for line in wrong] or [("✓", text.RIGHT)]
+        lines = [("✗", line) for line in wrong] or [("✓", text.right)]
         lines += [("•", line) for line in remarks(self._ex, settings)]
         keep = may_attend(self._ex, settings)
         figures = []
         for b, words in enumerate(self._ex.words):
-            caption = text.SENTENCE.format(sentence=b + 1, words=" ".join(words))
+            caption = text.sentence.format(sentence=b + 1, words=" ".join(words))
             report = " ".join(line for _, line in lines)
-            alt = text.ALT.format(sentence=caption, heads=self._ex.num_heads, report=report)
+            alt = text.alt.format(sentence=caption, heads=self._ex.num_heads, report=report)
             drawing = draw_sentence(None if weights is None else weights[b], keep[b], words, alt)
             title = f'<figcaption style="font-size:14px">{html.escape(caption)}</figcaption>'
             figures.append(f'<figure style="margin:0">{title}{image(drawing)}</figure>')
@@ -114,9 +114,9 @@ class MaskConsole(PictureConsole):
         parts = [f"<p>{html.escape(report)}</p>"]
         for b, words in enumerate(self._ex.words if weights is not None else ()):
             for h, (map_, may) in enumerate(zip(weights[b], keep[b], strict=True)):
-                caption = text.TABLE.format(sentence=b + 1, letter=head_letter(h))
+                caption = text.table.format(sentence=b + 1, letter=head_letter(h))
                 parts.append(weight_table(caption, map_, may | (map_ != 0), words, words, sums=True))
-        return "<div>" + "".join(parts) + f"<p><em>{text.HINT}</em></p></div>"
+        return "<div>" + "".join(parts) + f"<p><em>{text.hint}</em></p></div>"
 
 
 def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], alt: str) -> Drawing:
@@ -130,10 +130,10 @@ def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], 
         x = left + head * (side + SUM + 0.03)
         place = (x / size[0], (size[1] - TITLE - side) / size[1], side / size[0], side / size[1])
         ax = figure.add_axes(place)
-        badge(ax, HEAD.format(letter=head_letter(head)), head_colour(head), families)
+        badge(ax, read("heads")["head"].format(letter=head_letter(head)), head_colour(head), families)
         if weights is None:
             ax.set(xticks=[], yticks=[])
-            ax.text(0.5, 0.5, text.NO_RESULT, ha="center", va="center", transform=ax.transAxes, size=12)
+            ax.text(0.5, 0.5, text.no_result, ha="center", va="center", transform=ax.transAxes, size=12)
             continue
         values, may = weights[head].numpy(), keep[head].numpy()
         draw_map(ax, values, may | (values != 0), CELL)
@@ -143,7 +143,7 @@ def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], 
         if head == 0:
             name_axis(ax, ax.yaxis, words, CELL, families, grey)
         name_axis(ax, ax.xaxis, words, CELL, families, grey)
-        ax.annotate(text.SUM, (1, 1), (6, 3), xycoords="axes fraction", textcoords="offset points", size=9.5)
+        ax.annotate(text.sum, (1, 1), (6, 3), xycoords="axes fraction", textcoords="offset points", size=9.5)
         for y, total in enumerate(values.sum(-1)):
             fine = abs(total - 1) <= CLOSE or (total == 0 and not may[y].any())
             mark = "NaN✗" if np.isnan(total) else f"{total:.2f}" + "✗" * (not fine)

@@ -7,7 +7,9 @@ from torch import Tensor
 
 from ..heat_map import BAD, MASKED, weight_colour
 from ..style import ink
-from ..text import heads as text
+from ..text import sentences
+
+text = sentences("heads")
 
 
 def weight_table(
@@ -19,7 +21,7 @@ def weight_table(
     sums: bool = False,
 ) -> str:
     """Return one head's map as a table, two decimals a weight: rows are queries, columns keys."""
-    names = ["", *keys, *([text.EXPLORER["sum"]] if sums else [])]
+    names = ["", *keys, *([text.explorer["sum"]] if sums else [])]
     rows = ["".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
     for query, row, may in zip(queries, weights.tolist(), keep.tolist(), strict=True):
         cells = [_cell(weight, seen) for weight, seen in zip(row, may, strict=True)]
@@ -30,11 +32,11 @@ def weight_table(
 
 
 def _number(weight: float) -> str:
-    return f"{weight:.2f}" if weight == weight else text.EXPLORER["nan"]
+    return f"{weight:.2f}" if weight == weight else text.explorer["nan"]
 
 
 def _cell(weight: float, seen: bool) -> str:
     if not seen:
-        return f'<td style="background:{MASKED};color:#000000">{text.EXPLORER["none"]}</td>'
+        return f'<td style="background:{MASKED};color:#000000">{text.explorer["none"]}</td>'
     paper = weight_colour(weight) if weight == weight else BAD
     return f'<td style="background:{paper};color:{ink(paper)}">{_number(weight)}</td>'

@@ -19,10 +19,11 @@ from .. import moves_cells as cells
 from ..errors import MhaError, value_error
 from ..moves_axes import axis_name
 from ..moves_layout import CELL, NARROW, WIDE, index_words, tone
-from ..text import moves as words
+from ..text import sentences
 from ..watch import Recording, Step, watch
 from .base import BrowserPicture
 
+words = sentences("moves")
 STATIC = Path(__file__).parent / "static"
 SIZES = {"sentences": 2, "words": 4, "features": 10, "heads": 2}
 CHAIN = "X.reshape(B, L, h, d).permute(0, 2, 1, 3).reshape(B * h, L, d)"
@@ -102,14 +103,14 @@ class TensorMoves(BrowserPicture):
         lanes = [self.recording, *([self.beside] if self.beside else [])]
         body = "".join(_tables(lane) for lane in lanes)
         compare = f"<p>{html.escape(self.pictures['compare']['sentence'])}</p>" if self.beside else ""
-        return f'<div class="mha-fallback"><p>{words.FALLBACK}</p>{body}{compare}</div>'
+        return f'<div class="mha-fallback"><p>{words.fallback}</p>{body}{compare}</div>'
 
 
 def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]:
     """Return what the browser needs: words and layouts as JSON, and the cells' numbers."""
     lanes = [recording] if beside is None else [recording, beside]
     numbers: list[np.ndarray] = []
-    shown: dict[str, Any] = {"lanes": [], "cell": CELL, "words": {**words.CONTROLS, **words.LABELS},
+    shown: dict[str, Any] = {"lanes": [], "cell": CELL, "words": {**words.controls, **words.labels},
                              "each": cells.EACH_CELL}
     palette: dict[tuple[str, str], int] = {}
     for name, lane in zip(("right", "beside"), lanes, strict=False):
@@ -127,7 +128,7 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
         chosen, corners = cells.colours(lane, palette)
         numbers.append(chosen)
         shown["lanes"].append({
-            "title": words.LABELS[name], "frames": frames, "total": len(chosen), "shapes": corners,
+            "title": words.labels[name], "frames": frames, "total": len(chosen), "shapes": corners,
             "values": cells.values(lane), "origins": [[o.name, o.start] for o in lane.origins],
         })
     shown["palette"] = list(palette)
@@ -175,18 +176,18 @@ def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
     """Run the learner's text on an X of these sizes, in the notebook's namespace."""
     B, L, D, h = (sizes[name] for name in SIZES)
     if min(B, L, D, h) < 1:
-        raise ValueError(words.AT_LEAST_ONE)
+        raise ValueError(words.at_least_one)
     if D % h:
         choices = ", ".join(str(k) for k in range(1, D + 1) if D % k == 0)
-        raise ValueError(words.NO_DIVIDE.format(features=D, heads=h, choices=choices))
+        raise ValueError(words.no_divide.format(features=D, heads=h, choices=choices))
     if B * L * D > cells.MOST_CELLS:
-        raise value_error("sizes", words.TOO_MANY[0], words.TOO_MANY[1].format(B * L * D), words.TOO_MANY[2])
+        raise value_error("sizes", words.too_many[0], words.too_many[1].format(B * L * D), words.too_many[2])
     space = dict(get_ipython().user_ns) if get_ipython() else {}
     name = "<your chain>"
     linecache.cache[name] = (len(chain), None, chain.splitlines(keepends=True), name)
     tree = ast.parse(chain, name)
     if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-        raise ValueError(words.NOT_TENSOR.format(words.NOTHING))
+        raise ValueError(words.not_tensor.format(words.nothing))
     before = compile(ast.Module(tree.body[:-1], []), name, "exec")
     last = compile(ast.Expression(tree.body[-1].value), name, "eval")
     space.update(B=B, L=L, D=D, h=h, d=D // h, torch=torch)
@@ -201,7 +202,7 @@ def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
 def _explain(error: Exception) -> str:
     """Return torch's own words, and what to do about them."""
     said = str(error).strip() if isinstance(error, MhaError) else f"{type(error).__name__}: {error}".strip()
-    for pattern, hint in words.HINTS:
+    for pattern, hint in words.hints:
         found = re.search(pattern, said)
         if found:
             parts = found.groupdict()
