@@ -96,22 +96,15 @@ def causal_mask(num_queries: int, num_keys: int, align: str = "top-left", device
 def _four_axes(attn_mask: Tensor, B: int, h: int, Lq: int, Lk: int) -> Tensor:
     """Read an attn_mask of 2, 3 or 4 axes as (B or 1, h or 1, Lq or 1, Lk)."""
     _check_boolean(attn_mask)
-    shape = tuple(attn_mask.shape)
-    if len(shape) == 2:
-        mask = attn_mask[None, None]
-    elif len(shape) == 3 and shape[0] == B * h and h > 1 and B > 0:
-        mask = attn_mask.unflatten(0, (B, h))
-    elif len(shape) == 3:
-        mask = attn_mask[:, None]
-    else:
-        mask = attn_mask
-    wanted = (B, h, Lq, Lk)
-    fits = mask.dim() == 4 and mask.shape[3] == Lk
-    if not fits or any(have not in (want, 1) for have, want in zip(mask.shape[:3], wanted[:3], strict=True)):
+    mask = attn_mask[None] if attn_mask.dim() == 2 else attn_mask
+    if mask.dim() == 3:
+        mask = mask.unflatten(0, (B, h)) if mask.shape[0] == B * h > B else mask[:, None]
+    fitting = ((B, 1), (h, 1), (Lq, 1), (Lk,))
+    if mask.dim() != 4 or any(size not in fits for size, fits in zip(mask.shape, fitting, strict=True)):
         axes = "(Lq, Lk), (B, Lq, Lk), (B·h, Lq, Lk) or (B, h, Lq, Lk)"
         expected = f"{axes} with B={B}, h={h}, Lq={Lq}, Lk={Lk}"
         mend = "A mask for each head needs four axes: (1, h, Lq, Lk) or (B, h, Lq, Lk)."
-        raise value_error("attn_mask", expected, f"shape {shape}", mend)
+        raise value_error("attn_mask", expected, f"shape {tuple(attn_mask.shape)}", mend)
     return mask
 
 

@@ -11,7 +11,7 @@ from .scoring import AdditiveAttention, DotProductAttention, hide_unseen
 def attend(
     maps: tuple[nn.Module, nn.Module, nn.Module, nn.Module],
     num_heads: int,
-    attention: nn.Module,
+    attention: DotProductAttention | AdditiveAttention,
     inputs: tuple[Tensor, Tensor, Tensor],
     valid_lens: Tensor | None,
     attn_mask: Tensor | None,
@@ -22,7 +22,7 @@ def attend(
     Args:
         maps: W_q, W_k, W_v and W_o.
         num_heads: h.
-        attention: a DotProductAttention or AdditiveAttention.
+        attention: how a query is scored against a key.
         inputs: queries, keys and values.
         valid_lens, attn_mask, need_weights: as in `MultiHeadAttention.forward`.
     """
@@ -37,8 +37,9 @@ def attend(
     q = heads_apart(W_q(queries), num_heads)
     k = heads_apart(W_k(keys), num_heads)
     v = heads_apart(W_v(values), num_heads)
-    attended = attention(q, k, v, attn_mask=keep, need_weights=need_weights)
-    context, weights = attended if need_weights else (attended, None)
+    if keep is not None and keep.shape[1] > 1:  # one head alone may be shut out
+        q, k, v = hide_unseen(keep, q, k, v)
+    context, weights = attention.attend(q, k, v, keep, need_weights)
     output = W_o(heads_together(context))
     return (output, weights) if need_weights else output
 
@@ -46,13 +47,13 @@ def attend(
 def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
     """Keep what has no part in any head from the maps, whose gradients it would reach.
 
-    In self-attention an unseen word asks, too: its query stays as it is, but for NaN and
-    inf, which become 0.
+    In self-attention a word that no query may see asks, too: its query stays as it is, but
+    for NaN and inf, which become 0.
     """
-    hidden = hide_unseen(keep.any(1), queries, keys, values)
+    asking, *seen = hide_unseen(keep.any(1), queries, keys, values)
     if queries is keys:
-        return queries.where(queries.isfinite(), hidden[1]), *hidden[1:]
-    return hidden
+        asking = asking.where(asking.isfinite(), seen[0])
+    return asking, *seen
 
 
 def _check(maps, queries: Tensor, keys: Tensor, values: Tensor) -> None:

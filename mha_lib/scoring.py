@@ -60,11 +60,10 @@ class _Attention(nn.Module):
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def context(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Tensor:
-        """Return the weighted sum alone, by the fastest route that there is."""
-        return self.context_and_weights(queries, keys, values, keep)[0]
-
-    def context_and_weights(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None):
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Do what `forward` does, without its checks; what is unseen has to be hidden already."""
         weights = masked_softmax(self.scores(queries, keys), keep)
         return F.dropout(weights, self.dropout, self.training) @ values, weights
 
@@ -97,9 +96,8 @@ class _Attention(nn.Module):
             keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
             keep = keep if heads else keep[:, 0]
             queries, keys, values = hide_unseen(keep, queries, keys, values)
-        if need_weights:
-            return self.context_and_weights(queries, keys, values, keep)
-        return self.context(queries, keys, values, keep)
+        context, weights = self.attend(queries, keys, values, keep, need_weights)
+        return (context, weights) if need_weights else context
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         shapes = f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}"
@@ -126,15 +124,19 @@ class DotProductAttention(_Attention):
         """Return q·k / √d, shape (…, Lq, Lk)."""
         return dot_product_scores(queries, keys)
 
-    def context(self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Tensor:
-        """Return the weighted sum by torch's fused kernel."""
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend by torch's fused kernel, unless the weights are asked for."""
+        if need_weights:
+            return super().attend(queries, keys, values, keep, need_weights)
         dropout = self.dropout if self.training else 0.0
         if keep is None:
-            return F.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout)
+            return F.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout), None
         # Kernels disagree on rows with nothing to attend to: open them, then set 0.
         empty = ~keep.any(-1, keepdim=True)
         context = F.scaled_dot_product_attention(queries, keys, values, keep | empty, dropout)
-        return context.masked_fill(empty, 0.0)
+        return context.masked_fill(empty, 0.0), None
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         super()._check(queries, keys, values)
