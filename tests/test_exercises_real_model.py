@@ -33,7 +33,7 @@ def eye(words):
     [
         (by_loop, None),
         (by_marks, None),
-        (lambda w: by_loop(w).float(), "boolean map"),
+        (lambda w: by_loop(w).float(), "boolean tensor"),
         (lambda w: by_loop(w).T, "piece before"),
         (lambda w: eye(w).roll(1, 1).triu(), "marks ask"),
         (lambda w: eye(w).roll(1, 1), "goes round"),

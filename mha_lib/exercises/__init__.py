@@ -1,7 +1,8 @@
 """Checks for the notebooks' exercises: any right way passes, a wrong one gets a hint.
 
-A module of this package holds the checks of one topic. A check takes the learner's
-attempt and returns None when it is right, else a hint that names the likely mistake.
+A module of this package holds the checks of one topic. A check takes the learner's attempt
+and yields hints that name the likely mistake, or None; the first hint is shown, and without
+one the attempt is right. Where a number or a word is asked for, text/exercises.toml says it all.
 """
 
 import dis
@@ -9,16 +10,17 @@ import html
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import value_error
-from ..text import sentences
+from ..multihead import MultiHeadAttention
+from ..text import read, sentences
 
 text = sentences("learning")
-_CHECKS: dict[str, Callable] = {}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,24 @@ class Verdict:
         colour = {"right": "#009E73", "not yet": "#D55E00", "not tried yet": "#888888"}[self.status]
         style = f"border-left: 4px solid {colour}; padding: 4px 10px; white-space: pre-wrap"
         return f'<div style="{style}">{html.escape(repr(self))}</div>'
+
+
+def _written(value) -> str:
+    """Write a number, a word or several in one way, whatever holds them: "2, 12"."""
+    if isinstance(value, Tensor):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(_written, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _value(answer: dict, attempt):
+    given = _written(attempt)
+    if given != answer["right"]:
+        yield answer["wrong"].get(given, answer["hint"])
+
+
+_CHECKS: dict[str, Callable] = {name: partial(_value, answer) for name, answer in read("exercises").items()}
 
 
 def exercise(name: str) -> Callable:
@@ -83,13 +103,13 @@ def check(name: str, attempt) -> Verdict:
     topic = name.partition(".")[0]
     try:
         import_module(f".{topic}", __name__)
-        judge = _CHECKS[name]
+        hints = _CHECKS[name]
     except (ImportError, KeyError):
         raise value_error("name", "the name of an exercise in the notebooks", repr(name)) from None
     if _untouched(attempt):
         return Verdict(name, "not tried yet", text.not_tried)
     try:
-        hint = judge(attempt)
+        hint = next(filter(None, hints(attempt)), None)
     except Exception as error:
         hint = text.raised.format(error=type(error).__name__, message=error)
         if "is invalid for input of size" in hint:
@@ -105,6 +125,8 @@ def compare(got, want: Tensor) -> str | None:
         return text.no_return
     if not isinstance(got, Tensor):
         return text.not_a_tensor.format(got=type(got).__name__)
+    if want.dtype == torch.bool and got.dtype != torch.bool:
+        return text.not_boolean.format(got=got.dtype)
     if got.shape != want.shape:
         return text.shape.format(want=tuple(want.shape), got=tuple(got.shape))
     close = torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5)
@@ -115,7 +137,26 @@ def compare(got, want: Tensor) -> str | None:
     return text.number.format(index=index, **shown)
 
 
+def known(got, mistakes: dict[str, Tensor]) -> str | None:
+    """Return the hint whose wrong result `got` is."""
+    return next((hint for hint, wrong in mistakes.items() if compare(got, wrong) is None), None)
+
+
 def judge(got, want: Tensor, mistakes: dict[str, Tensor]) -> str | None:
-    """Return the hint whose wrong result `got` is, else what `compare` says of `want`."""
-    known = (hint for hint, wrong in mistakes.items() if compare(got, wrong) is None)
-    return next(known, None) or compare(got, want)
+    """Return None where `got` equals `want`, else the hint of a known mistake or what differs first."""
+    problem = compare(got, want)
+    return problem and (known(got, mistakes) or problem)
+
+
+def randoms(*shapes: tuple[int, ...], seed: int = 1, dtype=torch.float64) -> list[Tensor]:
+    """Return normal numbers, the same at every call, one tensor a shape."""
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator, dtype=dtype) for shape in shapes]
+
+
+def random_layer(D: int = 10, h: int = 2, seed: int = 0, **kwargs) -> MultiHeadAttention:
+    """Return a layer, the same at every call, whose weights are far from all alike."""
+    layer, generator = MultiHeadAttention(D, D, D, D, h, **kwargs), torch.Generator().manual_seed(seed)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.4, generator=generator)
+    return layer.eval()

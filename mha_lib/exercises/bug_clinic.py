@@ -1,6 +1,6 @@
 """Checks for the bug clinic: name the patients, mend a listing, write a test that kills mutants."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +9,7 @@ from torch import nn
 from ..bugs import FaultyAttention, bugs
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
-from . import exercise
+from . import exercise, random_layer
 from .documents import examine
 
 _WARD = {
@@ -22,16 +22,12 @@ _WARD = {
 UNSEEN = frozenset({"dropout_on_scores", "dropout_on_output", "values_detached"})
 
 
-def _layer(D: int = 10, h: int = 2, seed: int = 0, **kwargs) -> MultiHeadAttention:
-    layer, generator = MultiHeadAttention(D, D, D, D, h, **kwargs), torch.Generator().manual_seed(seed)
-    for parameter in layer.parameters():
-        nn.init.normal_(parameter, std=0.4, generator=generator)
-    return layer.eval()
-
-
 def ward() -> dict[str, FaultyAttention]:
     """Return four layers (2 heads, D = 10), each with one mistake of `mha.bugs`, or with none."""
-    return {letter: _as_bug(bugs[name].faults if name in bugs else {}, _layer()) for letter, name in _WARD.items()}
+    return {
+        letter: _disguised(random_layer()) if name == "right" else bugs[name].make(random_layer())
+        for letter, name in _WARD.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -57,16 +53,17 @@ def kills(test: Callable) -> Kills:
             Both are called like mha.MultiHeadAttention; `right` is right and has the same
             weights.
     """
-    right = {"two heads": _layer(), "three heads": _layer(12, 3), "with biases": _layer(8, 2, bias=True)}
-    refused = [name for name, layer in right.items() if not _accepts(test, _as_bug({}, layer), layer)]
-    layer = right["two heads"]
+    layer = random_layer()
+    right = {"two heads": layer, "three heads": random_layer(12, 3), "with biases": random_layer(8, bias=True)}
+    refused = [name for name, one in right.items() if not _accepts(test, _disguised(one), one)]
     fate = {name: _accepts(test, bug.make(layer), layer) for name, bug in bugs.items()}
     caught, missed = ([name for name in fate if fate[name] == accepted] for accepted in (False, True))
     return Kills(tuple(caught), tuple(missed), tuple(refused))
 
 
-def _as_bug(faults: Mapping, layer: MultiHeadAttention) -> FaultyAttention:
-    return FaultyAttention(maps_of(layer), layer.num_heads, 0.0, faults).eval()
+def _disguised(layer: MultiHeadAttention) -> FaultyAttention:
+    """Return a layer that is right, of the class that the bugs have."""
+    return FaultyAttention(maps_of(layer), layer.num_heads, 0.0, {}).eval()
 
 
 def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
@@ -81,31 +78,30 @@ def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
 def names(attempt):
     """{"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
     if not isinstance(attempt, dict) or set(attempt) != set(_WARD):
-        return "A dictionary is asked for, with a name (or \"right\") for each of A, B, C and D."
+        yield "A dictionary is asked for, with a name (or \"right\") for each of A, B, C and D."
     for letter, name in attempt.items():
         if name in (None, ...):
-            return f"Patient {letter} has no name yet."
+            yield f"Patient {letter} has no name yet."
         if name not in bugs and name != "right":
-            return f"Patient {letter}: {name!r} is no name in mha.bugs. list(mha.bugs) has them all."
+            yield f"Patient {letter}: {name!r} is no name in mha.bugs. list(mha.bugs) has them all."
         if name == _WARD[letter]:
             continue
         if name == "right":
-            return f"Patient {letter} is not well. Ask all six questions, and who can see whom."
+            yield f"Patient {letter} is not well. Ask all six questions, and who can see whom."
         if _WARD[letter] == "right":
-            return f"Patient {letter} has nothing of the kind: {bugs[name].symptom}"
-        return f"Patient {letter} is ill, but not with {name}. With that you would see: {bugs[name].symptom}"
-    return None
+            yield f"Patient {letter} has nothing of the kind: {bugs[name].symptom}"
+        yield f"Patient {letter} is ill, but not with {name}. With that you would see: {bugs[name].symptom}"
 
 
 @exercise("bug_clinic.mend")
 def mend(attempt):
     """A function (layer, X, lengths) → output (B, L, D), with the listing's three mistakes mended."""
-    layer = _layer(12, 3, seed=2).double()
+    layer = random_layer(12, 3, seed=2).double()
     found, hint = examine(layer, lambda x, n: attempt(layer, x, n), ("right", "fill_minus_1e9"))
     if found.name == "unknown":
         said = found.message.splitlines()
-        return f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
-    return f"One is left. {hint}" if found.difference else hint
+        yield f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
+    yield f"One is left. {hint}" if found.difference else hint
 
 
 @exercise("bug_clinic.test")
@@ -113,10 +109,7 @@ def mutants(attempt):
     """A test(layer, right) that accepts right layers and catches what outputs in eval mode show."""
     found = kills(attempt)
     if found.refused:
-        return f"Your test refuses a right layer ({', '.join(found.refused)}). Rounding? Compare with a tolerance."
-    alive = [name for name in found.missed if name not in UNSEEN]
-    if not alive:
-        return None
+        yield f"Your test refuses a right layer ({', '.join(found.refused)}). Rounding? Compare with a tolerance."
     hints = {
         "no_scale": "Compare the numbers, not only the shape.",
         "dropout_in_eval": "Compare the numbers: a layer that rolls dice is not right.",
@@ -127,5 +120,6 @@ def mutants(attempt):
         "mask_on_head_axis": "Take another number of sentences, so that one for each head is an error.",
         "fill_minus_1e9": "Give one sentence the length 0.",
     }
-    hint = next((hints[name] for name in hints if name in alive), "Compare the numbers, not only the shape.")
-    return f"It catches {len(found.caught)} of {len(bugs)}. Still alive: {', '.join(alive[:4])}. {hint}"
+    if alive := [name for name in found.missed if name not in UNSEEN]:
+        hint = next((hints[name] for name in hints if name in alive), hints["no_scale"])
+        yield f"It catches {len(found.caught)} of {len(bugs)}. Still alive: {', '.join(alive[:4])}. {hint}"

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import compare, exercise
+from . import exercise, judge
 
 
 @exercise("cost.bytes")
@@ -11,6 +11,7 @@ def size(attempt):
     for L, h, B in ((100, 3, 7), (1000, 2, 5)):
         got, want = attempt(L, h, B), 2 * B * h * L * L
         hints = {
+            want: None,
             2 * want: "That is float32. In float16 a number takes 2 bytes.",
             want // 2: "That is the number of scores. Each takes 2 bytes.",
             want // L: "Each of the L words looks at L words.",
@@ -18,9 +19,7 @@ def size(attempt):
             want // B: "Each sentence of the batch has scores of its own.",
             8 * want: "16 is the number of bits. A byte has 8.",
         }
-        if got != want:
-            return hints.get(got, f"L = {L}, num_heads = {h}, batch = {B} should give {want:,}, not {got}.")
-    return None
+        yield hints.get(got, f"L = {L}, num_heads = {h}, batch = {B} should give {want:,}, not {got}.")
 
 
 @exercise("cost.longest")
@@ -28,22 +27,20 @@ def longest(attempt):
     """A function of memory in bytes and num_heads → the largest L that fits."""
     for L, h, more in ((1000, 1, 0), (999, 3, 5), (12_345, 12, 100), (10**9, 7, 1)):
         memory = 4 * h * L * L + more
-        got = attempt(memory, h)
+        got, given = attempt(memory, h), f"{memory:,} bytes and {h} heads"
         if got == L and isinstance(got, int):
             continue
-        given = f"{memory:,} bytes and {h} heads"
         if got == memory // (4 * h):
-            return "That is the number of pairs. L is its square root."
+            yield "That is the number of pairs. L is its square root."
         if h > 1 and got == int((memory / 4) ** 0.5):
-            return "You left out the heads: each has a square of its own."
+            yield "You left out the heads: each has a square of its own."
         if got == L + 1:
-            return f"With {given}, L = {got} does not fit any more. Round down."
+            yield f"With {given}, L = {got} does not fit any more. Round down."
         if isinstance(got, float) and int(got) == L:
-            return "L counts words: return an integer, rounded down."
+            yield "L counts words: return an integer, rounded down."
         if abs(got - L) <= 2:
-            return f"With {given} the root was not exact. math.isqrt takes roots of whole numbers."
-        return f"With {given} L = {L} fits and {L + 1} does not; yours is {got}."
-    return None
+            yield f"With {given} the root was not exact. math.isqrt takes roots of whole numbers."
+        yield f"With {given} L = {L} fits and {L + 1} does not; yours is {got}."
 
 
 @exercise("cost.pieces")
@@ -53,15 +50,17 @@ def pieces(attempt):
     for sizes, height in (((3, 5, 2), 1.0), ((4, 1), 1.0), ((2, 3, 4), 1000.0)):
         scores = [torch.randn(n, generator=generator) + height * (i == 1) for i, n in enumerate(sizes)]
         values = [torch.randn(n, 3, generator=generator) for n in sizes]
-        want = torch.cat(scores).softmax(0) @ torch.cat(values)
-        got = attempt(list(zip(scores, values, strict=True)))
+        given = list(zip(scores, values, strict=True))
+        got, want = attempt(given), torch.cat(scores).softmax(0) @ torch.cat(values)
         if isinstance(got, torch.Tensor) and got.isnan().any():
-            return "exp(1000) is infinite, and infinite by infinite is NaN. Subtract the largest score so far."
-        apart = torch.stack([s.softmax(0) @ v for s, v in zip(scores, values, strict=True)])
-        if compare(got, apart.mean(0)) is None:
-            return "You gave every piece the same say. A piece with higher scores has to weigh more."
-        if compare(got, apart.sum(0)) is None:
-            return "You added a mean of each piece. The weights of all pieces together sum to 1."
-        if problem := compare(got, want):
-            return f"{problem} If you keep a largest score so far: do you shrink the old sums when it rises?"
-    return None
+            yield "exp(1000) is infinite, and infinite by infinite is NaN. Subtract the largest score so far."
+        apart = torch.stack([s.softmax(0) @ v for s, v in given])
+        mistakes = {
+            "You gave every piece the same say. A piece with higher scores has to weigh more.": apart.mean(0),
+            "You added a mean of each piece. The weights of all pieces together sum to 1.": apart.sum(0),
+        }
+        hint = judge(got, want, mistakes)
+        if hint in mistakes:
+            yield hint
+        if hint:
+            yield f"{hint} If you keep a largest score so far: do you shrink the old sums when it rises?"

@@ -7,19 +7,7 @@ import torch
 from ..bugs import bugs
 from ..diagnose import diagnose
 from ..multihead import MultiHeadAttention
-from . import exercise, judge
-
-
-@exercise("documents.entry")
-def entry(attempt):
-    """The entry of gpt's state_dict that is (10, 10) and belongs where W_v.weight is."""
-    hints = {
-        "v_project.weight": None,
-        "v_project": "That is the map; its weight is an entry of its own in the state_dict.",
-        "value_layer.weight": "That is the name in document 003. Document 002 speaks of projections.",
-        "W_v.weight": "That is the name in documents 000 and 001.",
-    }
-    return hints.get(attempt, "Print the keys of the layer's state_dict() and pick the one for the values.")
+from . import exercise, judge, random_layer
 
 
 @exercise("documents.mask")
@@ -28,9 +16,7 @@ def torch_mask(attempt):
     keep = torch.rand(3, 4, 5, generator=torch.Generator().manual_seed(1)) < 0.5
     before, got = keep.clone(), attempt(keep, 2)
     if not torch.equal(keep, before):
-        return "Your function changes the mask that it is given; build a new one."
-    if not isinstance(got, torch.Tensor) or got.dtype != torch.bool:
-        return f"A boolean tensor is asked for, this is {getattr(got, 'dtype', type(got).__name__)}."
+        yield "Your function changes the mask that it is given; build a new one."
     in_place, tiled = keep.repeat_interleave(2, 0), keep.repeat(2, 1, 1)
     mistakes = {
         "True still means \"may attend\". nn.MultiheadAttention shuts out where its mask is True.": in_place,
@@ -38,7 +24,7 @@ def torch_mask(attempt):
         "Polarity and order are both the other way round.": tiled,
         "The polarity is right. One mask for each sentence and head is asked for: (B·h, Lq, Lk).": ~keep,
     }
-    return judge(got.int(), (~in_place).int(), {hint: mask.int() for hint, mask in mistakes.items()})
+    yield judge(got, ~in_place, mistakes)
 
 
 @exercise("documents.packed")
@@ -47,18 +33,17 @@ def packed(attempt):
     given = torch.arange(18.0 * 6).view(18, 6)
     got = attempt(given, 3, 1)
     if not isinstance(got, (tuple, list)) or len(got) != 3:
-        return "Three matrices are asked for: the head's W_q, W_k and W_v."
+        yield "Three matrices are asked for: the head's W_q, W_k and W_v."
     q, k, v = (part[2:4] for part in given.chunk(3))
     columns = torch.cat([part[:, 2:4] for part in given.chunk(3)])
+    by_head = "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v."
     mistakes = {
         "These are columns. A head's part of a projection is d rows of it: each reads all D features.": columns,
         "That is k, q, v. The order in the packed matrix is q, k, v.": torch.cat([k, q, v]),
-        "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v.": (
-            given[6:12]
-        ),
+        by_head: given[6:12],
     }
-    hint = judge(torch.cat(tuple(got)), torch.cat([q, k, v]), mistakes)
-    return hint and f"Head 1 of 3, its W_q over W_k over W_v: {hint}"
+    if hint := judge(torch.cat(tuple(got)), torch.cat([q, k, v]), mistakes):
+        yield f"Head 1 of 3, its W_q over W_k over W_v: {hint}"
 
 
 def examine(layer: MultiHeadAttention, function: Callable, fine: tuple[str, ...] = ("right",)):
@@ -80,8 +65,6 @@ def examine(layer: MultiHeadAttention, function: Callable, fine: tuple[str, ...]
 @exercise("documents.rung")
 def rung(attempt):
     """A function of a layer and x (B, L, D) that does what layer(x, x, x) does."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(3)
-        layer = MultiHeadAttention(12, 12, 12, 12, 3, bias=True).double()
+    layer = random_layer(12, 3, bias=True).double()
     found, hint = examine(layer, lambda x: attempt(layer, x))
-    return found.message.splitlines()[1] if found.name == "unknown" else hint
+    yield found.message.splitlines()[1] if found.name == "unknown" else hint

@@ -3,7 +3,7 @@
 import torch
 
 from ..labs.minilm import relation_score
-from . import compare, exercise
+from . import compare, exercise, judge, known, randoms
 
 
 @exercise("real_model.next")
@@ -11,53 +11,40 @@ def following(attempt):
     """A function of words (L) → bool (L, L), True where the key is the piece after the query."""
     for sentence in ("a b a", "one two three four five"):
         words = ["[CLS]", *sentence.split(), "[SEP]"]
-        L = len(words)
-        after = torch.eye(L, dtype=torch.bool).roll(1, 1).triu()
-        want = after.clone()
+        rolled = torch.eye(len(words), dtype=torch.bool).roll(1, 1)
+        want = rolled.triu()
         want[0], want[:, -1] = False, False
+        mistakes = {
+            "That is the piece before. Rows are queries, columns are keys.": want.T,
+            "The marks ask or are asked for. Leave out row 0, [CLS], and the last column, [SEP].": rolled.triu(),
+            "roll goes round: the last query sees the first key.": rolled,
+        }
         got = attempt(words)
-        if isinstance(got, torch.Tensor) and got.shape == (L, L) and got.dtype != torch.bool:
-            return f"A boolean map is expected, yours is {got.dtype}. Compare, or add .bool()."
-        for wrong, hint in (
-            (want.T, "That is the piece before. Rows are queries, columns are keys."),
-            (after, "The marks ask or are asked for. Leave out row 0, [CLS], and the last column, [SEP]."),
-            (torch.eye(L, dtype=torch.bool).roll(1, 1), "roll goes round: the last query sees the first key."),
-        ):
-            if isinstance(got, torch.Tensor) and torch.equal(got, wrong):
-                return hint
-        if isinstance(got, torch.Tensor) and got.shape == (L, L) and not torch.equal(got, want):
-            query, key = (got != want).nonzero()[0].tolist()
-            right = bool(want[query, key])
-            return f"At query {query}, key {key} ({words[query]} → {words[key]}) it should be {right}."
-        if problem := compare(got, want):
-            return problem
-    return None
+        yield known(got, mistakes)
+        if isinstance(got, torch.Tensor) and got.dtype == torch.bool and got.shape == want.shape:
+            for query, key in (got != want).nonzero().tolist():
+                right = bool(want[query, key])
+                yield f"At query {query}, key {key} ({words[query]} → {words[key]}) it should be {right}."
+        yield compare(got, want)
 
 
 @exercise("real_model.score")
 def score(attempt):
     """A function of weights (…, L, L) and relation bool (L, L) → (…)."""
-    generator = torch.Generator().manual_seed(0)
     for shape in ((3, 4, 5, 5), (2, 6, 6)):
-        weights = torch.rand(shape, generator=generator).softmax(-1)
-        L = shape[-1]
+        weights, L = randoms(shape, dtype=torch.float32)[0].softmax(-1), shape[-1]
         relation = torch.zeros(L, L, dtype=torch.bool)
         relation[1, 0], relation[3, 0], relation[3, 2] = True, True, True
-        on_keys = (weights * relation).sum(-1)
-        got = attempt(weights, relation)
-        for wrong, hint in (
-            (on_keys.mean(-1), "You averaged over all queries. Only those with a True in their row count."),
-            (on_keys.sum(-1), "That is the sum over the queries. Divide by how many have such a key."),
-            (on_keys.sum(-1) / relation.sum(),
-             "You divided by the number of pairs. A query with two such keys still counts once."),
-            (relation_score(weights.mT, relation), "Rows are queries, columns are keys."),
-            (relation_score(weights, relation).mean(), "Keep the axes in front, block and head: shape (…)."),
-        ):  # fmt: skip
-            if compare(got, wrong) is None:
-                return hint
-        if problem := compare(got, relation_score(weights, relation)):
-            return problem
-    return None
+        on_keys, want = (weights * relation).sum(-1), relation_score(weights, relation)
+        by_pairs = "You divided by the number of pairs. A query with two such keys still counts once."
+        mistakes = {
+            "You averaged over all queries. Only those with a True in their row count.": on_keys.mean(-1),
+            "That is the sum over the queries. Divide by how many have such a key.": on_keys.sum(-1),
+            by_pairs: on_keys.sum(-1) / relation.sum(),
+            "Rows are queries, columns are keys.": relation_score(weights.mT, relation),
+            "Keep the axes in front, block and head: shape (…).": want.mean(),
+        }
+        yield judge(attempt(weights, relation), want, mistakes)
 
 
 @exercise("real_model.find")
@@ -68,13 +55,12 @@ def find(attempt):
         scores[block, head] = 0.5
         want, got = (block + 1, "ABCDEFGHIJKL"[head]), attempt(scores)
         if not isinstance(got, tuple) or len(got) != 2:
-            return 'Return a pair: the block, counted from 1, and the letter, like (3, "J").'
+            yield 'Return a pair: the block, counted from 1, and the letter, like (3, "J").'
         if got == want:
             continue
         if tuple(got) == (block, want[1]):
-            return "The letter is right. Blocks are counted from 1."
+            yield "The letter is right. Blocks are counted from 1."
         if not isinstance(got[1], str):
-            return 'The second of the pair is a letter: "ABCDEFGHIJKL"[head].'
+            yield 'The second of the pair is a letter: "ABCDEFGHIJKL"[head].'
         place = block * heads + head
-        return f"With {heads} heads a block, place {place} of the flat scores is {want}; yours is {got}."
-    return None
+        yield f"With {heads} heads a block, place {place} of the flat scores is {want}; yours is {got}."
