@@ -1,23 +1,23 @@
 """The frame of the checks: stubs, exceptions and first differences."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
 
 import mha_lib as mha
 from mha_lib import exercises
-from mha_lib.exercises import compare, exercise
+from mha_lib.exercises import compare
 
 
 @pytest.fixture
 def double(monkeypatch):
-    monkeypatch.setattr(exercises, "_CHECKS", {})
-    monkeypatch.setattr(exercises, "import_module", lambda *names: None)
-
-    @exercise("numbers.double")
-    def judge(attempt):
+    def check_double(attempt):
         yield compare(attempt(torch.arange(3.0)), torch.tensor([0.0, 2.0, 4.0]))
 
+    topic = SimpleNamespace(check_double=check_double)
+    monkeypatch.setattr(exercises, "import_module", lambda *names: topic)
     return "numbers.double"
 
 
@@ -63,6 +63,7 @@ def test_words_of_a_learner_are_shown_as_text(double):
     assert "<script>" not in mha.check(double, attempt)._repr_html_()
 
 
-def test_unknown_exercise():
+@pytest.mark.parametrize("name", ["nowhere.nothing", "splitting.nothing", "splitting", ""])
+def test_unknown_exercise(name):
     with pytest.raises(ValueError, match="name of an exercise"):
-        mha.check("nowhere.nothing", 1)
+        mha.check(name, 1)

@@ -1,8 +1,9 @@
 """Checks for the notebooks' exercises: any right way passes, a wrong one gets a hint.
 
-A module of this package holds the checks of one topic. A check takes the learner's attempt
-and yields hints that name the likely mistake, or None; the first hint is shown, and without
-one the attempt is right. Where a number or a word is asked for, text/exercises.toml says it all.
+A module of this package holds the checks of one topic; splitting.check_merge is that of
+"splitting.merge". A check takes the learner's attempt and yields hints that name the likely
+mistake, or None; the first hint is shown, and without one the attempt is right. Where a number
+or a word is asked for, text/exercises.toml says it all.
 """
 
 import dis
@@ -21,6 +22,7 @@ from ..multihead import MultiHeadAttention
 from ..text import read, sentences
 
 text = sentences("learning")
+_ANSWERS = read("exercises")
 
 
 @dataclass(frozen=True)
@@ -53,23 +55,10 @@ def _written(value) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _value(answer: dict, attempt):
+def _check_value(answer: dict, attempt):
     given = _written(attempt)
     if given != answer["right"]:
         yield answer["wrong"].get(given, answer["hint"])
-
-
-_CHECKS: dict[str, Callable] = {name: partial(_value, answer) for name, answer in read("exercises").items()}
-
-
-def exercise(name: str) -> Callable:
-    """Register the decorated check under `name`, which is "topic.what"."""
-
-    def register(function: Callable) -> Callable:
-        _CHECKS[name] = function
-        return function
-
-    return register
 
 
 def _is_stub(function: Callable) -> bool:
@@ -83,9 +72,19 @@ def _is_stub(function: Callable) -> bool:
 def _untouched(attempt) -> bool:
     if attempt is None or attempt is ...:
         return True
-    if isinstance(attempt, torch.nn.Module) or inspect.isclass(attempt):
+    if isinstance(attempt, nn.Module) or inspect.isclass(attempt):
         attempt = getattr(attempt, "forward", attempt)
     return callable(attempt) and _is_stub(getattr(attempt, "__func__", attempt))
+
+
+def _check_of(name: str) -> Callable:
+    if name in _ANSWERS:
+        return partial(_check_value, _ANSWERS[name])
+    topic, _, what = name.partition(".")
+    try:
+        return getattr(import_module(f".{topic}", __name__), f"check_{what}")
+    except (ImportError, AttributeError):
+        raise value_error("name", "the name of an exercise in the notebooks", repr(name)) from None
 
 
 def check(name: str, attempt) -> Verdict:
@@ -100,12 +99,7 @@ def check(name: str, attempt) -> Verdict:
         >>> check("splitting.split", ...)
         ○ splitting.split: Not tried yet: replace the … and run the cell again.
     """
-    topic = name.partition(".")[0]
-    try:
-        import_module(f".{topic}", __name__)
-        hints = _CHECKS[name]
-    except (ImportError, KeyError):
-        raise value_error("name", "the name of an exercise in the notebooks", repr(name)) from None
+    hints = _check_of(name)
     if _untouched(attempt):
         return Verdict(name, "not tried yet", text.not_tried)
     try:
@@ -148,9 +142,9 @@ def judge(got, want: Tensor, mistakes: dict[str, Tensor]) -> str | None:
     return problem and (known(got, mistakes) or problem)
 
 
-def randoms(*shapes: tuple[int, ...], seed: int = 1, dtype=torch.float64) -> list[Tensor]:
+def randoms(*shapes: tuple[int, ...], dtype=torch.float64) -> list[Tensor]:
     """Return normal numbers, the same at every call, one tensor a shape."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(1)
     return [torch.randn(shape, generator=generator, dtype=dtype) for shape in shapes]
 
 

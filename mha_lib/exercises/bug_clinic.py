@@ -9,7 +9,7 @@ from torch import nn
 from ..bugs import FaultyAttention, bugs
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
-from . import exercise, random_layer
+from . import random_layer
 from .documents import examine
 
 _WARD = {
@@ -74,8 +74,7 @@ def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
             return False
 
 
-@exercise("bug_clinic.names")
-def names(attempt):
+def check_names(attempt):
     """{"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
     if not isinstance(attempt, dict) or set(attempt) != set(_WARD):
         yield "A dictionary is asked for, with a name (or \"right\") for each of A, B, C and D."
@@ -93,8 +92,7 @@ def names(attempt):
         yield f"Patient {letter} is ill, but not with {name}. With that you would see: {bugs[name].symptom}"
 
 
-@exercise("bug_clinic.mend")
-def mend(attempt):
+def check_mend(attempt):
     """A function (layer, X, lengths) → output (B, L, D), with the listing's three mistakes mended."""
     layer = random_layer(12, 3, seed=2).double()
     found, hint = examine(layer, lambda x, n: attempt(layer, x, n), ("right", "fill_minus_1e9"))
@@ -104,8 +102,7 @@ def mend(attempt):
     yield f"One is left. {hint}" if found.difference else hint
 
 
-@exercise("bug_clinic.test")
-def mutants(attempt):
+def check_test(attempt):
     """A test(layer, right) that accepts right layers and catches what outputs in eval mode show."""
     found = kills(attempt)
     if found.refused:

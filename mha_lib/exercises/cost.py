@@ -2,11 +2,10 @@
 
 import torch
 
-from . import exercise, judge
+from . import judge
 
 
-@exercise("cost.bytes")
-def size(attempt):
+def check_bytes(attempt):
     """A function of L, num_heads, batch → bytes of float16 scores."""
     for L, h, B in ((100, 3, 7), (1000, 2, 5)):
         got, want = attempt(L, h, B), 2 * B * h * L * L
@@ -22,8 +21,7 @@ def size(attempt):
         yield hints.get(got, f"L = {L}, num_heads = {h}, batch = {B} should give {want:,}, not {got}.")
 
 
-@exercise("cost.longest")
-def longest(attempt):
+def check_longest(attempt):
     """A function of memory in bytes and num_heads → the largest L that fits."""
     for L, h, more in ((1000, 1, 0), (999, 3, 5), (12_345, 12, 100), (10**9, 7, 1)):
         memory = 4 * h * L * L + more
@@ -43,8 +41,7 @@ def longest(attempt):
         yield f"With {given} L = {L} fits and {L + 1} does not; yours is {got}."
 
 
-@exercise("cost.pieces")
-def pieces(attempt):
+def check_pieces(attempt):
     """A function of a list of (scores (n,), values (n, d)) → (d,)."""
     generator = torch.Generator().manual_seed(0)
     for sizes, height in (((3, 5, 2), 1.0), ((4, 1), 1.0), ((2, 3, 4), 1000.0)):

@@ -7,11 +7,10 @@ import torch
 from ..bugs import bugs
 from ..diagnose import diagnose
 from ..multihead import MultiHeadAttention
-from . import exercise, judge, random_layer
+from . import judge, random_layer
 
 
-@exercise("documents.mask")
-def torch_mask(attempt):
+def check_mask(attempt):
     """A function of keep (B, Lq, Lk), True = may attend, and h → attn_mask (B·h, Lq, Lk) for torch."""
     keep = torch.rand(3, 4, 5, generator=torch.Generator().manual_seed(1)) < 0.5
     before, got = keep.clone(), attempt(keep, 2)
@@ -27,8 +26,7 @@ def torch_mask(attempt):
     yield judge(got, ~in_place, mistakes)
 
 
-@exercise("documents.packed")
-def packed(attempt):
+def check_packed(attempt):
     """A function of in_proj_weight (3D, D), h and i → q, k, v maps of head i, each (d, D)."""
     given = torch.arange(18.0 * 6).view(18, 6)
     got = attempt(given, 3, 1)
@@ -62,8 +60,7 @@ def examine(layer: MultiHeadAttention, function: Callable, fine: tuple[str, ...]
     return found, bug and f"{bug.sentence} Look at {bug.look}."
 
 
-@exercise("documents.rung")
-def rung(attempt):
+def check_rung(attempt):
     """A function of a layer and x (B, L, D) that does what layer(x, x, x) does."""
     layer = random_layer(12, 3, bias=True).double()
     found, hint = examine(layer, lambda x: attempt(layer, x))

@@ -3,7 +3,7 @@
 import torch
 
 from ..scoring import additive_scores
-from . import exercise, judge, randoms
+from . import judge, randoms
 
 
 def _heads(X, W_q, W_k, W_v, W_o, num_heads=4, width=2, cut=False):
@@ -14,8 +14,7 @@ def _heads(X, W_q, W_k, W_v, W_o, num_heads=4, width=2, cut=False):
         yield (q @ k.mT / width**0.5).softmax(-1) @ v
 
 
-@exercise("many_heads.loop")
-def loop(attempt):
+def check_loop(attempt):
     """A function of X (B, L, D), the four maps and num_heads → (B, L, D)."""
     X, *maps = randoms((2, 3, 8), *[(8, 8)] * 4)
     W_o = maps[3]
@@ -42,8 +41,7 @@ def loop(attempt):
     yield judge(got, joined @ W_o.T, mistakes)
 
 
-@exercise("many_heads.additive")
-def additive(attempt):
+def check_additive(attempt):
     """A function of q (Lq, n) and k (Lk, n), already mapped, and w_v (n,) → scores (Lq, Lk)."""
     q, k, w_v = randoms((2, 5), (3, 5), (5,), dtype=torch.float32)
     no_tanh = "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it."

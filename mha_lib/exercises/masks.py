@@ -4,11 +4,10 @@ import torch
 from torch import Tensor
 
 from ..masks import causal_mask, length_mask, masked_softmax
-from . import compare, exercise, judge
+from . import compare, judge
 
 
-@exercise("masks.lengths")
-def lengths(attempt):
+def check_lengths(attempt):
     """A function of valid_lens (B,) and num_keys → bool (B, num_keys)."""
     for lens, Lk in (([3, 2], 4), ([0, 5, 1], 5), ([1], 1)):
         lens, places = torch.tensor(lens), torch.arange(Lk)
@@ -24,8 +23,7 @@ def lengths(attempt):
         yield judge(got, want, mistakes)
 
 
-@exercise("masks.softmax")
-def softmax(attempt):
+def check_softmax(attempt):
     """A function of scores and a boolean mask, both (Lq, Lk) → weights; 0 where a row sees nothing."""
     scores = torch.tensor([[0.5, 2.0, -1.0, 3.0], [1.0, 0.0, 4.0, 2.0], [2.0, 2.0, 1.0, 0.0]])
     may = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).bool()
@@ -55,8 +53,7 @@ def softmax(attempt):
             yield "The numbers are right, but the gradient is NaN: a row of nothing but −inf went into softmax."
 
 
-@exercise("masks.decode")
-def decode(attempt):
+def check_decode(attempt):
     """A function of valid_lens (B,), num_queries, num_keys → bool (B, Lq, Lk): lengths and bottom-right."""
     for lens, Lq, Lk in (([5, 4], 2, 5), ([3, 6, 0], 3, 6), ([4], 4, 4)):
         lens = torch.tensor(lens)

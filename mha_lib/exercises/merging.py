@@ -3,11 +3,10 @@
 import torch
 
 from ..heads import heads_together, merge_heads
-from . import exercise, judge, randoms
+from . import judge, randoms
 
 
-@exercise("merging.sum")
-def as_sum(attempt):
+def check_sum(attempt):
     """A function of contexts (B, h, L, d) and W_o (D, D) → the output (B, L, D), as a sum over heads."""
     contexts, W_o = randoms((2, 3, 4, 2), (6, 6))
     rows = "You took rows of W_o. nn.Linear keeps (outputs, inputs), so what a head feeds in are columns."
@@ -19,8 +18,7 @@ def as_sum(attempt):
     yield judge(attempt(contexts, W_o), heads_together(contexts) @ W_o.T, mistakes)
 
 
-@exercise("merging.test")
-def merge_test(attempt):
+def check_test(attempt):
     """A function that takes a merge(stack, num_heads) and returns True, or nothing, when it is right."""
 
     def with_view(S, h):

@@ -2,15 +2,14 @@
 
 import torch
 
-from . import compare, exercise, judge, randoms
+from . import compare, judge, randoms
 
 
 def _attend(q, k, v, scale=0.5, axis=-1):
     return (q @ k.T * scale).softmax(axis) @ v
 
 
-@exercise("one_head.attention")
-def attention(attempt):
+def check_attention(attempt):
     """A function of q (3, 4), k (5, 4), v (5, 6) → (3, 6)."""
     q, k, v = randoms((3, 4), (5, 4), (5, 6))
     mistakes = {
@@ -25,8 +24,7 @@ def attention(attempt):
     yield judge(attempt(q, k, v), _attend(q, k, v), mistakes)
 
 
-@exercise("one_head.mend")
-def mend(attempt):
+def check_mend(attempt):
     """A function of q and k (…, L, d) that gives scaled scores, also for the example's width 5."""
     for d in (4, 5, 9):
         q = torch.eye(d, dtype=torch.float64)[:2] * 2
@@ -40,8 +38,7 @@ def mend(attempt):
         yield judge(attempt(q, q), raw / d**0.5, mistakes)
 
 
-@exercise("one_head.softmax")
-def softmax(attempt):
+def check_softmax(attempt):
     """A softmax over the last axis that survives scores of 1000."""
     calm = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
     if problem := compare(attempt(calm), calm.softmax(-1)):

@@ -4,11 +4,10 @@ import copy
 
 import torch
 
-from . import compare, exercise, judge, known, random_layer, randoms
+from . import compare, judge, known, random_layer, randoms
 
 
-@exercise("reading_heads.looked_at")
-def looked_at(attempt):
+def check_looked_at(attempt):
     """A function of weights (B, h, L, L) and valid_lens (B,) → what each key gets from real queries."""
     weights, lengths = randoms((2, 3, 5, 5))[0].softmax(-1), torch.tensor([4, 2])
     real = (torch.arange(5) < lengths[:, None]).to(weights.dtype)
@@ -23,8 +22,7 @@ def looked_at(attempt):
     yield judge(attempt(weights, lengths), total, mistakes)
 
 
-@exercise("reading_heads.looks_back")
-def looks_back(attempt):
+def check_looks_back(attempt):
     """A function of weights (h, L, L) → for each head the mean weight on the word before, (h,)."""
     weights = randoms((3, 5, 5))[0].softmax(-1)
     back, same, after = (weights.diagonal(offset, 1, 2) for offset in (-1, 0, 1))
@@ -38,8 +36,7 @@ def looks_back(attempt):
     yield judge(attempt(weights), back.mean(-1), mistakes)
 
 
-@exercise("reading_heads.reorder")
-def reorder(attempt):
+def check_reorder(attempt):
     """A function of a layer and an order that moves its heads in place and keeps its output."""
     before, (X,) = random_layer(6, 3).double().requires_grad_(False), randoms((2, 4, 6))
     output, weights = before(X, X, X, need_weights=True)

@@ -3,11 +3,10 @@
 import torch
 
 from ..labs.minilm import relation_score
-from . import compare, exercise, judge, known, randoms
+from . import compare, judge, known, randoms
 
 
-@exercise("real_model.next")
-def following(attempt):
+def check_next(attempt):
     """A function of words (L) → bool (L, L), True where the key is the piece after the query."""
     for sentence in ("a b a", "one two three four five"):
         words = ["[CLS]", *sentence.split(), "[SEP]"]
@@ -28,8 +27,7 @@ def following(attempt):
         yield compare(got, want)
 
 
-@exercise("real_model.score")
-def score(attempt):
+def check_score(attempt):
     """A function of weights (…, L, L) and relation bool (L, L) → (…)."""
     for shape in ((3, 4, 5, 5), (2, 6, 6)):
         weights, L = randoms(shape, dtype=torch.float32)[0].softmax(-1), shape[-1]
@@ -47,8 +45,7 @@ def score(attempt):
         yield judge(attempt(weights, relation), want, mistakes)
 
 
-@exercise("real_model.find")
-def find(attempt):
+def check_find(attempt):
     """A function of scores (blocks, heads) → (block from 1, letter)."""
     for blocks, heads, block, head in ((6, 12, 2, 9), (3, 4, 1, 3), (2, 5, 1, 0)):
         scores = torch.zeros(blocks, heads)

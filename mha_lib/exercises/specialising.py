@@ -3,11 +3,10 @@
 import torch
 
 from ..labs.training import look_back
-from . import exercise, judge, randoms
+from . import judge, randoms
 
 
-@exercise("specialising.look_back")
-def look(attempt):
+def check_look_back(attempt):
     """A function of weights (B, h, L, L) and offset → (h,)."""
     weights = randoms((3, 4, 6, 6), dtype=torch.float32)[0].softmax(-1)
     for offset in (1, 3):
@@ -23,8 +22,7 @@ def look(attempt):
         yield judge(attempt(weights, offset), look_back(weights, offset, first=offset), mistakes)
 
 
-@exercise("specialising.silence")
-def silence(attempt):
+def check_silence(attempt):
     """A function of W_o (D, D), num_heads, head → W_o (D, D) that does not hear the head."""
     for D, h, head in ((12, 3, 1), (8, 2, 0), (8, 4, 3)):
         W_o = torch.arange(1.0, D * D + 1).reshape(D, D)
@@ -43,8 +41,7 @@ def silence(attempt):
         yield judge(got, W_o * ~own, mistakes)
 
 
-@exercise("specialising.verdict")
-def verdict(attempt):
+def check_verdict(attempt):
     """A function of two lists of losses → "a", "b" or "undecided"."""
     cases = (
         ([0.1, 0.2], [0.5, 0.3], "a", "A low loss is a good one: every run of a is below every run of b."),

@@ -3,7 +3,7 @@
 import torch
 
 from ..heads import merge_heads, split_heads
-from . import exercise, judge
+from . import judge
 
 
 def _inputs():
@@ -11,8 +11,7 @@ def _inputs():
         yield torch.arange(B * L * D).reshape(B, L, D), h
 
 
-@exercise("splitting.split")
-def split(attempt):
+def check_split(attempt):
     """A function of X (B, L, D) and num_heads → (B·h, L, D / h)."""
     straight = (
         "The shape is right, but rows hold other words' numbers: you reshaped straight away, or cut (L, D) "
@@ -35,8 +34,7 @@ def split(attempt):
             yield "That is the step before the last. Now fold sentence and head into one axis: (B·h, L, d)."
 
 
-@exercise("splitting.merge")
-def merge(attempt):
+def check_merge(attempt):
     """A function of a stack (B·h, L, d) and num_heads → (B, L, h·d)."""
     straight = "You reshaped straight back. Undo the steps in the reverse order: unfold, permute, then join."
     for X, h in _inputs():
@@ -44,8 +42,7 @@ def merge(attempt):
         yield judge(attempt(stack, h), merge_heads(stack, h), {straight: stack.reshape(X.shape)})
 
 
-@exercise("splitting.heads_first")
-def heads_first(attempt):
+def check_heads_first(attempt):
     """A function of X, valid_lens, num_heads → (stack, lengths) with the heads first."""
     usual = "That is the usual stack, sentence by sentence. Here head A of every sentence comes first."
     interleaved = "repeat_interleave fits the other stack. Heads first, the lengths run through once a head."
