@@ -61,22 +61,33 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         expected = f"queries of width num_hiddens = {D}"
         mend = "nn.MultiheadAttention has one embed_dim for both; its keys and values may differ."
         raise value_error("layer", expected, W_q.in_features, mend)
-    bias = W_q.bias is not None
     made = nn.MultiheadAttention(
-        D, layer.num_heads, layer.attention.dropout, bias, kdim=W_k.in_features, vdim=W_v.in_features,
-        batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
+        D, layer.num_heads, layer.attention.dropout, W_q.bias is not None, kdim=W_k.in_features,
+        vdim=W_v.in_features, batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
     )  # fmt: skip
-    weights = (W_q.weight, W_k.weight, W_v.weight)
-    if made.in_proj_weight is None:
-        state = dict(zip(SEPARATE, weights, strict=True))
-    else:
-        state = {"in_proj_weight": torch.cat(weights)}
-    state["out_proj.weight"] = torch.eye(D) if W_o is None else W_o.weight
-    if bias:
-        state["in_proj_bias"] = torch.cat([W_q.bias, W_k.bias, W_v.bias])
-        state["out_proj.bias"] = torch.zeros(D) if W_o is None else W_o.bias
-    made.load_state_dict(state)
+    given = [(linear.weight, linear.bias) for linear in (W_q, W_k, W_v)]
+    given.append((torch.eye(D), None) if W_o is None else (W_o.weight, W_o.bias))
+    _copy(given, _weights_of(made))
     return made.train(layer.training)
+
+
+def _weights_of(module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor | None]]:
+    """Return weight and bias of the query, key, value and output map, where they lie in memory."""
+    packed = module.in_proj_weight is not None
+    weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
+    biases = (None,) * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
+    return [*zip(weights, biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
+
+
+@torch.no_grad()
+def _copy(given: list, into: list) -> None:
+    """Copy weights and biases; where there is a place for a bias and none is given, it is 0."""
+    for (weight, bias), (new_weight, new_bias) in zip(given, into, strict=True):
+        new_weight.copy_(weight)
+        if bias is not None:
+            new_bias.copy_(bias)
+        elif new_bias is not None:
+            new_bias.zero_()
 
 
 def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAttention) -> Layer:
@@ -123,15 +134,9 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
         if module.dropout:
             raise value_error("module", "dropout 0, since SelfAttention has none", module.dropout)
         made = bert.SelfAttention(h, D, D)
-    packed = module.in_proj_weight is not None
-    weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
-    in_biases = module.in_proj_bias.chunk(3) if biases else (None,) * 3
-    sources = [*zip(weights, in_biases, strict=True), (module.out_proj.weight, module.out_proj.bias)]
-    state: dict[str, Tensor] = {}
-    for name, (weight, bias) in zip(NAMES[into], sources, strict=True):
-        state |= _entries(name, weight, bias, into) if name else {}
     made = made.to(module.out_proj.weight)
-    made.load_state_dict(state)
+    linears = [linear for linear in maps_of(made) if linear is not None]
+    _copy(_weights_of(module)[: len(linears)], [(linear.weight, linear.bias) for linear in linears])
     return made.train(module.training)
 
 
@@ -165,16 +170,10 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     state: dict[str, Tensor] = {}
     for name, linear in pairs:
         if linear is not None:
-            bias = None if linear.bias is None else linear.bias.detach().clone()
-            state |= _entries(name, linear.weight.detach().clone(), bias, like)
+            state |= {f"{name}.{key}": value.detach().clone() for key, value in linear.named_parameters()}
+            if linear.bias is None and like is not MultiHeadAttention:  # the other two always have biases
+                state[f"{name}.bias"] = linear.weight.new_zeros(linear.out_features)
     return state
-
-
-def _entries(name: str, weight: Tensor, bias: Tensor | None, kind: type[Layer]) -> dict[str, Tensor]:
-    """One map in the state of a layer; the two that always have biases get 0 for none."""
-    if bias is None and kind is not MultiHeadAttention:
-        bias = weight.new_zeros(len(weight))
-    return {f"{name}.weight": weight} | ({} if bias is None else {f"{name}.bias": bias})
 
 
 def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
@@ -201,13 +200,12 @@ def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
         if linear is not None
         for key, parameter in linear.named_parameters()
     }
-    faults = [f"{entry} is missing" for entry in wanted if entry not in state]
-    faults += [f"{entry} has no place in this layer" for entry in state if entry not in wanted]
-    faults += [
-        f"{entry} is {tuple(state[entry].shape)}, not {tuple(parameter.shape)}"
-        for entry, parameter in wanted.items()
-        if entry in state and state[entry].shape != parameter.shape
-    ]
+    faults = [f"{entry} has no place in this layer" for entry in state if entry not in wanted]
+    for entry, parameter in wanted.items():
+        if entry not in state:
+            faults.append(f"{entry} is missing")
+        elif state[entry].shape != parameter.shape:
+            faults.append(f"{entry} is {tuple(state[entry].shape)}, not {tuple(parameter.shape)}")
     if faults:
         mend = "Make the layer with the listing's sizes, and with bias=True if it has biases."
         raise value_error("state", f"the entries {', '.join(wanted)}", "; ".join(faults), mend)

@@ -109,10 +109,7 @@ class Caller:
         self.torch = isinstance(layer, nn.MultiheadAttention)
         batch_second = isinstance(layer, nn.MultiheadAttention) and not layer.batch_first
         self.note = read("diagnose")["notes"]["batch"] if batch_second else ""
-        try:
-            self.signature = inspect.signature(getattr(self.layer, "forward", self.layer))
-        except ValueError:  # a builtin says nothing
-            self.signature = inspect.signature(lambda *inputs: None)
+        self.signature = inspect.signature(getattr(self.layer, "forward", self.layer))
         parameters = self.signature.parameters.values()
         named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         self.required = {p.name for p in named if p.default is p.empty}

@@ -7,9 +7,8 @@ from importlib import import_module
 import torch
 
 from .example import example
+from .text import read
 
-_MEND = "Run make lab once more, or pip install -e '.[lab]' in the project's folder, and restart the kernel."
-_CHANGED = "Is mha_lib changed? git status tells."
 _NEEDED = ("matplotlib", "ipywidgets", "anywidget", "einops")
 
 
@@ -47,13 +46,11 @@ def check_setup() -> SetupCheck:
         >>> bool(check_setup())
         True
     """
-    newer = "Install Python 3.11 or newer, remove .venv, and run make lab."
-    torch_mend = "pip install 'torch>=2.6' and restart the kernel."
-    return SetupCheck(
-        (
-            ("Python 3.11 or newer", sys.version_info >= (3, 11), newer),
-            ("torch 2.6 or newer", tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6), torch_mend),
-            *((package, _importable(package), _MEND) for package in _NEEDED),
-            ("the example gives the numbers it should", _example_is_right(), _CHANGED),
-        )
-    )
+    well = {
+        "python": sys.version_info >= (3, 11),
+        "torch": tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6),
+        **{package: _importable(package) for package in _NEEDED},
+        "example": _example_is_right(),
+    }
+    what, mend = read("setup")["what"], read("setup")["mend"]
+    return SetupCheck(tuple((what.get(n, n), well[n], mend.get(n, mend["package"])) for n in well))

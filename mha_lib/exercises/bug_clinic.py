@@ -9,15 +9,12 @@ from torch import nn
 from ..bugs import FaultyAttention, bugs
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
+from ..text import read
 from . import random_layer
 from .documents import examine
 
-_WARD = {
-    "A": "mask_polarity_flipped",
-    "B": "keys_and_values_through_W_q",
-    "C": "attends_over_heads",
-    "D": "right",
-}
+_TEXT = read("bug_clinic")
+_WARD = _TEXT["ward"]
 # What a test of outputs in eval mode cannot see, however good its inputs are.
 UNSEEN = frozenset({"dropout_on_scores", "dropout_on_output", "values_detached"})
 
@@ -107,16 +104,7 @@ def check_test(attempt):
     found = kills(attempt)
     if found.refused:
         yield f"Your test refuses a right layer ({', '.join(found.refused)}). Rounding? Compare with a tolerance."
-    hints = {
-        "no_scale": "Compare the numbers, not only the shape.",
-        "dropout_in_eval": "Compare the numbers: a layer that rolls dice is not right.",
-        "none_without_lengths": "Call the layer without lengths, too.",
-        "lengths_ignored": "Give lengths, and some below L.",
-        "lengths_tiled": "Take unequal lengths.",
-        "heads_first_fold": "Take unequal lengths, and not as many sentences as heads.",
-        "mask_on_head_axis": "Take another number of sentences, so that one for each head is an error.",
-        "fill_minus_1e9": "Give one sentence the length 0.",
-    }
     if alive := [name for name in found.missed if name not in UNSEEN]:
-        hint = next((hints[name] for name in hints if name in alive), hints["no_scale"])
+        mends = _TEXT["mend"]
+        hint = next((mends[name] for name in mends if name in alive), mends["no_scale"])
         yield f"It catches {len(found.caught)} of {len(bugs)}. Still alive: {', '.join(alive[:4])}. {hint}"

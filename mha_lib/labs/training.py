@@ -18,6 +18,7 @@ from ..masks import causal_mask
 from ..multihead import MultiHeadAttention
 
 NO_TARGET = -100  # cross_entropy passes over these
+WIDTH, BATCH = 32, 32  # features of a word, and sentences at a step
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,14 @@ class TinyModel(nn.Module):
 
     attention: Any  # any layer that is called as ours is; heads are read off it by name
 
-    def __init__(self, task: Task, attention: nn.Module, num_hiddens: int, outputs: int, mlp: bool = False):
+    def __init__(self, task: Task, attention: nn.Module, mlp: bool = False):
         super().__init__()
-        self.tokens = nn.Embedding(task.vocab_size, num_hiddens)
-        self.places = nn.Embedding(task.length, num_hiddens)
+        self.tokens = nn.Embedding(task.vocab_size, WIDTH)
+        self.places = nn.Embedding(task.length, WIDTH)
         self.attention = attention
-        hidden = [nn.Linear(num_hiddens, 64), nn.ReLU()] if mlp else []
-        width = 64 if mlp else num_hiddens
-        self.read_out = nn.Sequential(*hidden, nn.Linear(width, outputs * task.vocab_size))
-        self.outputs = outputs
+        outputs = task.answer(torch.zeros(1, task.length, dtype=torch.long)).shape[-1]
+        hidden = [nn.Linear(WIDTH, 64), nn.ReLU()] if mlp else []
+        self.read_out = nn.Sequential(*hidden, nn.Linear(64 if mlp else WIDTH, outputs * task.vocab_size))
         self.mask = causal_mask(task.length, task.length) if task.causal else None
 
     def _attend(self, tokens: Tensor, **need):
@@ -105,7 +105,7 @@ class TinyModel(nn.Module):
         return self.attention(X, X, X, attn_mask=self.mask, **need)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.read_out(self._attend(tokens)).unflatten(-1, (self.outputs, -1))
+        return self.read_out(self._attend(tokens)).unflatten(-1, (-1, self.tokens.num_embeddings))
 
     @torch.no_grad()
     def weights(self, tokens: Tensor) -> Tensor:
@@ -131,8 +131,6 @@ def train(
     *,
     seed: int = 0,
     steps: int = 120,
-    num_hiddens: int = 32,
-    batch: int = 32,
     lr: float = 0.01,
     sentences: int | None = None,
     mlp: bool = False,
@@ -142,13 +140,13 @@ def train(
     Args:
         task: what to learn.
         build: a number of heads, or a function that makes the attention layer, of width
-            `num_hiddens`, called as layer(X, X, X, attn_mask=bool (L, L) or None).
+            32, called as layer(X, X, X, attn_mask=bool (L, L) or None).
         seed: of the weights and the sentences; the global generator is left as it was.
         sentences: train on so many fixed sentences, instead of fresh ones at each step.
         mlp: whether the read-out has a hidden layer of 64.
 
     Raises:
-        ValueError: steps below 1, or heads that do not divide num_hiddens.
+        ValueError: steps below 1, or heads that do not divide 32.
 
     Example:
         >>> train(copying(), 2, steps=80).accuracies[0] > 0.9
@@ -160,14 +158,12 @@ def train(
     fixed = task.sample(sentences, generator) if sentences else None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        D = num_hiddens
-        layer = MultiHeadAttention(D, D, D, D, build) if isinstance(build, int) else build()
-        outputs = task.answer(torch.zeros(1, task.length, dtype=torch.long)).shape[-1]
-        model = TinyModel(task, layer, num_hiddens, outputs, mlp)
+        layer = MultiHeadAttention(WIDTH, WIDTH, WIDTH, WIDTH, build) if isinstance(build, int) else build()
+        model = TinyModel(task, layer, mlp)
     optimiser = torch.optim.Adam(model.parameters(), lr, fused=True)
     losses = []
     for _ in range(steps):
-        tokens, targets = fixed if fixed else task.sample(batch, generator)
+        tokens, targets = fixed if fixed else task.sample(BATCH, generator)
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
         optimiser.zero_grad()
         loss.backward()
@@ -191,7 +187,7 @@ def gradient_noise(model: TinyModel, task: Task, batches: int = 8, seed: int = 0
     """Return how far gradients of single batches are from their mean, in units of its length."""
     generator, slopes = torch.Generator().manual_seed(seed), []
     for _ in range(batches):
-        tokens, targets = task.sample(32, generator)
+        tokens, targets = task.sample(BATCH, generator)
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
         slopes.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))]))
     mean = torch.stack(slopes).mean(0)
