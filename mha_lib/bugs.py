@@ -5,7 +5,7 @@ are the places where listings go wrong; with no switch set it is the right layer
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -21,6 +21,16 @@ from .multihead import MultiHeadAttention
 from .text import read
 
 SWITCHES = {switch for entry in read("bugs").values() for switch in entry["faults"]}
+# Wrong ways to cut (B, L, D) into heads, and how their results are joined again.
+SPLITS: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "straight": lambda X, h: X.reshape(len(X), h, X.shape[1], -1),
+    "none": lambda X, h: X.unflatten(-1, (h, -1)),
+    "wrong_axes": lambda X, h: X.unflatten(-1, (h, -1)).permute(0, 3, 1, 2),
+}
+MERGES: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda context: context.flatten(2),
+    "wrong_axes": lambda context: context.permute(0, 2, 3, 1).flatten(2),
+}
 
 
 class FaultyAttention(nn.Module):
@@ -56,8 +66,9 @@ class FaultyAttention(nn.Module):
         keep = self._keep(queries, keys, valid_lens, attn_mask)
         maps = {"q": self.W_q, "k": self.W_k, "v": self.W_v}
         used = faults.get("maps", "qkv")
+        split = SPLITS.get(faults.get("split"), heads_apart)
         q, k, v = (
-            self._split(self._project(maps[name], X, name))
+            split(self._project(maps[name], X, name), self.num_heads)
             for name, X in zip(used, (queries, keys, values), strict=True)
         )
         weights = self._weights(q, k, keep)
@@ -77,16 +88,6 @@ class FaultyAttention(nn.Module):
             small = (weight[:d, :n], None if bias is None else bias[:d])
             return F.linear(X.unflatten(-1, (h, n)), *small).flatten(-2)
         return linear(X) if project is None else linear(X).chunk(h, -1)[0].repeat(1, 1, h)  # "shared"
-
-    def _split(self, X: Tensor) -> Tensor:
-        split, h = self.faults.get("split"), self.num_heads
-        B, L, D = X.shape
-        if split is None:
-            return heads_apart(X, h)
-        if split == "straight":
-            return X.reshape(B, h, L, D // h)
-        apart = X.reshape(B, L, h, D // h)
-        return apart if split == "none" else apart.permute(0, 3, 1, 2)  # "wrong_axes"
 
     def _keep(self, queries: Tensor, keys: Tensor, valid_lens, attn_mask) -> Tensor | None:
         (B, Lq), Lk, h = queries.shape[:2], keys.shape[1], self.num_heads
@@ -139,16 +140,13 @@ class FaultyAttention(nn.Module):
         return weights
 
     def _output(self, context: Tensor, B: int, Lq: int) -> Tensor:
-        merge, split = self.faults.get("merge"), self.faults.get("split")
+        merge, d = self.faults.get("merge"), context.shape[-1]
+        if merge == "sum":
+            return F.linear(context.sum(1), self.W_o.weight[:, :d], self.W_o.bias)
         if merge == "straight":
             merged = context.reshape(B, Lq, -1)
-        elif merge == "sum":
-            d = context.shape[-1]
-            return F.linear(context.sum(1), self.W_o.weight[:, :d], self.W_o.bias)
-        elif split == "wrong_axes":
-            merged = context.permute(0, 2, 3, 1).flatten(2)
         else:
-            merged = context.flatten(2) if split == "none" else heads_together(context)
+            merged = MERGES.get(self.faults.get("split"), heads_together)(context)
         if self.W_o is None or self.faults.get("output") == "none":
             return merged
         return self._project(self.W_o, merged, "o") if "transposed" in self.faults else self.W_o(merged)

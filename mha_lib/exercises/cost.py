@@ -2,7 +2,7 @@
 
 import torch
 
-from . import judge
+from . import compare, known
 
 
 def check_bytes(attempt):
@@ -56,8 +56,6 @@ def check_pieces(attempt):
             "You gave every piece the same say. A piece with higher scores has to weigh more.": apart.mean(0),
             "You added a mean of each piece. The weights of all pieces together sum to 1.": apart.sum(0),
         }
-        hint = judge(got, want, mistakes)
-        if hint in mistakes:
-            yield hint
-        if hint:
-            yield f"{hint} If you keep a largest score so far: do you shrink the old sums when it rises?"
+        yield known(got, mistakes)
+        if problem := compare(got, want):
+            yield f"{problem} If you keep a largest score so far: do you shrink the old sums when it rises?"
