@@ -21,7 +21,6 @@ class Origin:
 
     name: str
     start: int  # its cells are numbered start, start + 1, … in the order of its memory
-    shape: tuple[int, ...]
     axes: tuple[Axis, ...]
     places: np.ndarray  # (cells in memory, number of axes): the index at each address
     step: int  # the step that made it
@@ -41,8 +40,8 @@ def default_axes(shape: Sequence[int], names: Sequence[str] | None) -> tuple[Axi
 
 def with_heads(axes: Sequence[Axis], num_heads: int | None) -> tuple[Axis, ...]:
     """Cut the feature axis into (head, feature) where `num_heads` divides it."""
-    for (name, size), *others in axes[-1:]:
-        if num_heads and name == "feature" and not others and size % num_heads == 0:
+    match axes[-1:]:
+        case [(("feature", size),)] if num_heads and size % num_heads == 0:
             return (*axes[:-1], (("head", num_heads), ("feature", size // num_heads)))
     return tuple(axes)
 
@@ -69,44 +68,41 @@ def coordinates(ids: np.ndarray, origins: Sequence[Origin]) -> dict[Factor, np.n
     return {("tensor", len(origins)): tensor, **found} if len(origins) > 1 else found
 
 
-def _changes(found: dict[Factor, np.ndarray]) -> dict[Factor, dict[int, int]]:
-    """Return factor → axis → the first index along the axis at which the factor changes."""
-    along: dict[Factor, dict[int, int]] = {factor: {} for factor in found}
-    for factor, places in found.items():
-        for axis in range(places.ndim):
-            lines = np.moveaxis(places, axis, 0)
-            old, new = lines[:-1], lines[1:]
-            changed = ((old != new) & (old >= 0) & (new >= 0)).any(tuple(range(1, places.ndim)))
-            if changed.any():
-                along[factor][axis] = int(changed.argmax())
-    return along
+def _changes(places: np.ndarray) -> dict[int, int]:
+    """Return axis → the first index along the axis at which the coordinate changes."""
+    first = {}
+    for axis in range(places.ndim):
+        lines = np.moveaxis(places, axis, 0)
+        old, new = lines[:-1], lines[1:]
+        changed = ((old != new) & (old >= 0) & (new >= 0)).any(tuple(range(1, places.ndim)))
+        if changed.any():
+            first[axis] = int(changed.argmax())
+    return first
 
 
 def name_axes(ids: np.ndarray, origins: Sequence[Origin]) -> tuple[tuple[Axis, ...], dict[int, list[str]]]:
     """Return the axes of an array of cells, and for each mixed axis the names it mixes."""
     found = coordinates(ids, origins)
-    along = _changes(found)
+    along = {factor: _changes(places) for factor, places in found.items()}
     ones = [factor for factor in found if factor[1] == 1]
     axes: list[Axis] = []
     mixed: dict[int, list[str]] = {}
     for axis, size in enumerate(ids.shape):
         own = sorted((f for f in found if axis in along[f]), key=lambda f: -along[f][axis])
-        alone = [f for f in own if len(along[f]) == 1]
         if size == 1:
             axes.append((ones.pop(0),) if ones else (("one", 1),))
-        elif not found:
-            axes.append(((MIXED, size),))
-        elif not own:
+        elif found and not own:
             axes.append((("copy", size),))
-        elif len(alone) == len(own):
+        elif own and all(len(along[f]) == 1 for f in own):  # they change along no other axis
             joined = "·".join(name for name, _ in own if name != "tensor")
             axes.append(tuple(own) if prod(f[1] for f in own) == size else ((joined, size),))
         elif len(own) == 1 and all(sum(a in along[f] for f in found) == 1 for a in along[own[0]]):
-            part = sorted(along[own[0]]).index(axis) + 1
+            part = sorted(along[own[0]]).index(axis) + 1  # of a factor that was cut in several
             axes.append(((f"{own[0][0]}.{part}", size),))
         else:
             axes.append(((MIXED, size),))
-            mixed[axis] = list(dict.fromkeys(f for f, _ in sorted(own, key=list(found).index)))
+            if own:
+                mixed[axis] = [f[0] for f in found if f in own]
     return tuple(axes), mixed
 
 

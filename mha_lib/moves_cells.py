@@ -63,15 +63,14 @@ def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
         return ""
     named = [factor for factor in here if factor[0] != "feature"] or list(here)
     for depth in range(1, good.ids.ndim + 1):
-        somewhere = wrong.flatten(depth).any(-1) if depth < wrong.ndim else wrong
+        somewhere = wrong.reshape(*wrong.shape[:depth], -1).any(-1)
         for at in map(tuple, somewhere.nonzero().tolist()):
-            sets = [{f: sorted(set(c[f][at].flatten().tolist())) for f in named} for c in (here, there)]
-            if sets[0] != sets[1]:
+            right, found = ({f: np.unique(c[f][at]).tolist() for f in named} for c in (here, there))
+            if right != found:
                 place = " · ".join(word for axis, i in zip(good.axes, at, strict=False)
                                    for word, _ in index_words(axis, i))
-                place = place[:1].upper() + place[1:]
-                return words.compare["mixed"].format(place=place, right=_things(sets[0], sets[1]),
-                                                     found=_things(sets[1], sets[0]))
+                return words.compare["mixed"].format(place=place[:1].upper() + place[1:],
+                                                     right=_things(right, found), found=_things(found, right))
     return ""
 
 
@@ -90,10 +89,9 @@ def frame_memory(frame: list[Step]) -> tuple[np.ndarray, list[int]]:
     kept: list[Tensor] = []
     starts = []
     for step in frame:
-        same = next((i for i, memory in enumerate(kept) if memory.equal(step.memory)), len(kept))
-        if same == len(kept):
+        if not kept or not kept[-1].equal(step.memory):  # views of one tensor share their memory
             kept.append(step.memory)
-        starts.append(sum(len(memory) for memory in kept[:same]))
+        starts.append(sum(map(len, kept[:-1])))
     return torch.cat(kept).numpy(), starts
 
 
@@ -118,12 +116,10 @@ def added(step: Step) -> str:
 
 def tape_words(frame: list[Step]) -> str:
     """Say what the step did to the memory."""
-    step = frame[0]
-    if step.kind == "input":
+    kind, shares = frame[0].kind, frame[0].shares_memory
+    if kind == "input":
         return ""
-    if step.shares_memory and step.kind == "move":
-        return words.labels["tape_same"]
-    return words.labels["tape_moved" if step.kind == "move" else "tape_new"]
+    return words.labels["tape_new" if kind != "move" else "tape_same" if shares else "tape_moved"]
 
 
 def colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.ndarray, list[int]]:
@@ -134,13 +130,13 @@ def colours(lane: Recording, palette: dict[tuple[str, str], int]) -> tuple[np.nd
         ids = np.arange(origin.start, origin.start + len(origin.places))
         found = {name: (place, size) for (name, size), place in coordinates(ids, [origin]).items()}
         none = (np.zeros_like(ids), 1)
-        head = found.get("head", none)[0]
+        head, _ = found.get("head", none)
         word, many = next((found[name] for name in SHADES if name in found), none)
         corner[ids] = found.get("sentence", none)[0] % 3
-        pairs = head * many + word
-        for pair in np.unique(pairs):
-            colour = cell_colour(int(pair // many), int(pair % many), many)
-            chosen[ids[pairs == pair]] = palette.setdefault((colour, ink(colour)), len(palette))
+        looks = head * many + word
+        for look in np.unique(looks):
+            colour = cell_colour(*divmod(int(look), many), many)
+            chosen[ids[looks == look]] = palette.setdefault((colour, ink(colour)), len(palette))
     return chosen, corner.tolist() if total <= 20 * EACH_CELL else []
 
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .moves_axes import Axis, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
 from .text import sentences
 
@@ -23,20 +21,15 @@ def name_steps(
     """Return the steps with axes, origins and sentences, the origins with axes, and the heads."""
     steps, origins = list(steps), list(origins)
     heads = num_heads or _heads(steps, origins)
-    starts = [origin.start for origin in origins]
     births = {origin.step: number for number, origin in enumerate(origins)}
     for number, step in enumerate(steps):
         if number in births:
-            if step.kind == "input":
-                own = default_axes(step.shape, axes)
-            elif step.kind == "in place":
-                own = steps[step.parents[0]].axes
-            else:
-                own = new_axes(step.name, [steps[parent].axes for parent in step.parents], step.shape)
+            inputs = [steps[parent].axes for parent in step.parents]
+            own = new_axes(step.name, inputs, step.shape) if inputs else default_axes(step.shape, axes)
             born = births[number]
             origins[born] = replace(origins[born], axes=with_heads(own, heads))
         ids = step.ids.numpy()
-        used = tuple(origins[k] for k in np.unique(np.searchsorted(starts, ids[ids >= 0], "right")) - 1)
+        used = tuple(origin for origin in origins if origin.holds(ids).any())
         named, mixed = name_axes(ids, used)
         sentence = words.sentences.get(_what(step, steps, number in births)) or _meaning(step, named)
         if step.kind == "move" and mixed:
@@ -50,13 +43,12 @@ def name_steps(
 def _heads(steps: Sequence["Step"], origins: Sequence[Origin]) -> int | None:
     """Read the number of heads off the first step whose last axis is a piece of the features."""
     for step in steps:
-        if not step.shape or not step.ids.numel():
-            continue
-        piece, last = step.shape[-1], int(step.ids.max())
-        width = next((o.shape[-1] for o in origins if o.shape and o.holds(last)), 0)
-        together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
-        if 1 < piece < width and width % piece == 0 and together:
-            return width // piece
+        if step.ids.ndim and step.ids.numel():
+            made = [steps[origin.step].shape for origin in origins if origin.holds(int(step.ids.max()))]
+            piece, width = step.shape[-1], next((shape[-1] for shape in made if shape), 0)
+            together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
+            if 1 < piece < width and width % piece == 0 and together:
+                return width // piece
     return None
 
 

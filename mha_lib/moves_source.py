@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 _LIBRARY, _TORCH = os.path.dirname(__file__), os.path.dirname(torch.__file__)
-_OWN = tuple(os.path.join(_LIBRARY, name) for name in ("watch.py", "moves_source.py"))
+_WATCH = os.path.join(_LIBRARY, "watch.py")
 _STATEMENTS = ("copy_", "__setitem__")
 _LONGEST = 72
 
@@ -21,12 +21,10 @@ def as_written(frame: FrameType, name: str, args: Any, kwargs: Any) -> tuple[str
     inside = False  # a library other than torch made the call, so its source is not the learner's
     while frame.f_back:
         file = frame.f_code.co_filename
-        if file.startswith(_TORCH) or file in _OWN:
-            pass
-        elif "site-packages" in file and not file.startswith(_LIBRARY):
-            inside = True
-        else:
+        between = file.startswith(_TORCH) or file == _WATCH
+        if not between and (file.startswith(_LIBRARY) or "site-packages" not in file):
             break
+        inside = inside or not between
         frame = frame.f_back
     source = _source(frame, statement=name in _STATEMENTS)
     rebuilt = _rebuilt(name, args, kwargs)

@@ -6,7 +6,7 @@ whose cells hold addresses, and every operation is done to the shadow as well.
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .errors import type_error, value_error
 from .moves_axes import Axis, Origin, axis_name
@@ -30,9 +31,9 @@ MOVES = frozenset("""
     take_along_dim masked_select diagonal unfold as_strided tril triu detach data alias block_diag
     atleast_1d atleast_2d atleast_3d permute_copy transpose_copy t_ transpose_ swapaxes_ swapdims_
     squeeze_ unsqueeze_ detach_ copy_ __setitem__""".split())
-# Another number type or device, the same numbers in the same places.
 WRITES = ("copy_", "__setitem__")
 BESIDE = (*WRITES, "broadcast_tensors", "block_diag")  # X may be any of their tensors
+# Another number type or device, the same numbers in the same places.
 CASTS = frozenset("to type float double half bfloat16 int long short cpu type_as requires_grad_".split())
 # Arithmetic that may change nothing, as a mask does that takes nothing out: cells are then followed on.
 IDLE = frozenset("masked_fill where dropout mul add sub div nan_to_num clamp relu abs round".split())
@@ -140,7 +141,7 @@ def watch(fn: Callable, X: Given, *, axes: Sequence[str] | None = None,
     given = {name: recorder.start(name, tensor) for name, tensor in inputs.items()}
     with recorder:
         result = fn(**given) if isinstance(X, Mapping) else fn(*given.values())
-    made = list(_tensors(result))
+    made = _tensors(result)
     if not made:
         raise type_error("fn", "a function that gives a tensor back", type(result).__name__)
     if not any(id(t) in recorder.shadows for t in made):
@@ -165,7 +166,7 @@ class _Recorder(TorchFunctionMode):
         """Copy an input with its memory layout and follow the copy."""
         flat = tensor.detach().as_strided((_span(tensor),), (1,), tensor.storage_offset())
         copy = flat.clone().as_strided(tensor.shape, tensor.stride(), 0)
-        self._note(copy, self._fresh(copy, name), name, name, "input", (), "", False)
+        self._note(copy, self._fresh(copy, name), name, name, "input")
         return copy
 
     def _fresh(self, tensor: Tensor, name: str) -> Tensor:
@@ -174,14 +175,14 @@ class _Recorder(TorchFunctionMode):
         at = torch.arange(span).as_strided(size, stride).flatten()  # every cell's address
         places = torch.zeros(span, len(size), dtype=torch.int64)
         places[at] = torch.ones(size).nonzero()
-        self.origins.append(Origin(name, self.total, size, (), places.numpy(), len(self.steps)))
+        self.origins.append(Origin(name, self.total, (), places.numpy(), len(self.steps)))
         flat = torch.zeros(span, dtype=torch.float64)  # memory between the cells holds none
         flat[at] = at.double() + self.total + 1
         self.total += span
         return flat.as_strided(size, stride)
 
     def _note(self, tensor: Tensor, shadow: Tensor, name: str, operation: str, kind: str,
-              parents: tuple[int, ...], within: str, shares: bool) -> None:
+              parents: tuple[int, ...] = (), within: str = "", shares: bool = False) -> None:
         if len(self.steps) >= MAX_STEPS:
             raise value_error("fn", f"at most {MAX_STEPS} operations", "more", "Watch a smaller piece.")
         flat = torch.empty(0, dtype=torch.float64).set_(shadow.untyped_storage())
@@ -228,12 +229,8 @@ class _Recorder(TorchFunctionMode):
         parents = tuple(dict.fromkeys(step for *_, step in seen))
         for number, tensor in enumerate(outputs):
             label = operation if len(outputs) == 1 else f"{operation}[{number}]"
-            if shadows:
-                shadow = shadows[number]
-            elif in_place:
-                shadow = self._written_over(tensor, label, name, args)
-            else:
-                shadow = self._fresh(tensor, label)
+            written = args[1] if name == "__setitem__" else ...
+            shadow = shadows[number] if shadows else self._renewed(tensor, label, written)
             self._note(tensor, shadow, name, label, kind, parents, within, _storage(tensor) in memory)
         return result
 
@@ -242,9 +239,8 @@ class _Recorder(TorchFunctionMode):
         if name in CASTS:
             return [self._cast(args[0], outputs[0])]
         new_type = any(isinstance(a, torch.dtype) for a in args)  # view(torch.int32) is no movement
-        if name not in MOVES or kwargs.get("out") is not None or new_type:
-            return None
-        if name in WRITES and id(args[-1]) not in self.shadows:
+        writes_new = name in WRITES and id(args[-1]) not in self.shadows
+        if name not in MOVES or kwargs.get("out") is not None or new_type or writes_new:
             return None
         blank = name in BESIDE or not isinstance(args[0] if args else None, Tensor)
 
@@ -259,7 +255,7 @@ class _Recorder(TorchFunctionMode):
         if name in WRITES:  # an index in between stays what it is
             args = (swap(args[0]), *args[1:-1], swap(args[-1]))
         else:
-            args, kwargs = _map(args, swap), _map(kwargs, swap)
+            args, kwargs = tree_map_only(Tensor, swap, (args, kwargs))
         if name in ("pad", "constant_pad_nd"):  # what is added comes from nowhere, whatever its value
             kwargs.pop("value", None)
             args = args[:3] if name == "pad" else (*args[:2], 0)
@@ -267,7 +263,7 @@ class _Recorder(TorchFunctionMode):
             result = func(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError):
             return None
-        shadows = [args[0]] if name in WRITES else list(_tensors(result))
+        shadows = [args[0]] if name in WRITES else _tensors(result)
         agree = [(s.shape, s.stride()) for s in shadows] == [(t.shape, t.stride()) for t in outputs]
         return shadows if agree else None
 
@@ -278,35 +274,18 @@ class _Recorder(TorchFunctionMode):
             return shadow
         return torch.empty_strided(shadow.shape, new.stride(), dtype=shadow.dtype).copy_(shadow)
 
-    def _written_over(self, tensor: Tensor, label: str, name: str, args) -> Tensor:
-        """Number the cells that were overwritten anew, in the memory they share with others."""
+    def _renewed(self, tensor: Tensor, label: str, written: Any) -> Tensor:
+        """Number anew the cells that were written, in the memory that they share with others."""
         fresh = self._fresh(tensor, label)
         if id(tensor) not in self.shadows:
             return fresh
         shadow = self.shadows[id(tensor)][1]
-        chosen = torch.ones(shadow.shape, dtype=torch.bool)
-        if name == "__setitem__":
-            chosen.zero_()[args[1]] = True
-        shadow.copy_(torch.where(chosen, fresh, shadow))
+        shadow[written] = fresh[written]
         return shadow
 
 
-def _tensors(tree: Any) -> Iterator[Tensor]:
-    if isinstance(tree, Tensor):
-        yield tree
-    elif isinstance(tree, tuple | list):
-        for branch in tree:
-            yield from _tensors(branch)
-    elif isinstance(tree, Mapping):
-        yield from _tensors(list(tree.values()))
-
-
-def _map(tree: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    if isinstance(tree, Tensor):
-        return change(tree)
-    if type(tree) in (tuple, list):
-        return type(tree)(_map(branch, change) for branch in tree)
-    return {key: _map(branch, change) for key, branch in tree.items()} if type(tree) is dict else tree
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def _span(tensor: Tensor) -> int:
