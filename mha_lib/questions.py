@@ -61,11 +61,7 @@ def _question(name: str) -> Question:
 
 
 class _Asking(ipywidgets.VBox):
-    """Controls that show `fallback` where no kernel is at hand."""
-
-    def fallback(self) -> str:
-        """Return what is asked, as HTML."""
-        return "".join(child.fallback() for child in self.children)
+    """Controls that show their `fallback` where no kernel is at hand."""
 
     def _repr_mimebundle_(self, **kwargs):
         data = dict(super()._repr_mimebundle_(**kwargs))
@@ -107,13 +103,27 @@ class Ask(_Asking):
 
 
 class Quiz(_Asking):
-    """Several questions, each answered at once."""
+    """Several questions, a tab for each; an answer is judged at once and marks its tab."""
 
     def __init__(self, questions: Iterable[Question]):
-        super().__init__([Ask(question, feedback=True) for question in questions])
+        self.asks = [Ask(question, feedback=True) for question in questions]
+        self.tabs = ipywidgets.Tab(self.asks)
+        super().__init__([self.tabs])
+        for ask in self.asks:
+            ask.choice.observe(self._mark, names="value")
+        self._mark()
+
+    def _mark(self, _change=None) -> None:
+        for number, ask in enumerate(self.asks):
+            sign = "" if ask.choice.value is None else " ✓" if ask.choice.value == ask.question.right else " ✗"
+            self.tabs.set_title(number, f"{number + 1}{sign}")
 
     def __repr__(self) -> str:
-        return f"Quiz({len(self.children)} questions)"
+        return f"Quiz({len(self.asks)} questions)"
+
+    def fallback(self) -> str:
+        """Return all questions with their options, one below the other."""
+        return "".join(ask.fallback() for ask in self.asks)
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,14 @@ def test_a_choice_is_recorded_and_answered():
 
 def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
     quiz = mha.quiz("many_heads")
-    quiz.children[1].choice.value = 1
-    assert quiz.children[1].answer.value.startswith("No. You scaled 400")
-    quiz.children[1].choice.value = 0
-    assert quiz.children[1].answer.value.startswith("Yes.")
+    ask, title = quiz.asks[1], lambda: quiz.tabs.get_title(1)
+    assert title() == "2"
+    ask.choice.value = 1
+    assert ask.answer.value.startswith("No. You scaled 400") and title() == "2 ✗"
+    ask.choice.value = 0
+    assert ask.answer.value.startswith("Yes.") and title() == "2 ✓"
+    # Shown again, the quiz knows what was answered.
+    assert mha.quiz("many_heads").tabs.get_title(1) == "2 ✓"
 
 
 def test_representations_are_fixed_and_read_without_a_kernel():

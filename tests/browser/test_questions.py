@@ -1,5 +1,7 @@
 """Predictions and the quiz in a real JupyterLab: the keyboard is enough."""
 
+import re
+
 
 def test_arrows_choose_an_answer(lab):
     """JupyterLab itself would take the arrows and go to another cell."""
@@ -22,3 +24,15 @@ def test_keys_stay_with_the_control_after_the_cell_ran_again(lab):
     options.first.focus()
     book.page.keyboard.press("ArrowDown")
     assert options.nth(1).is_checked()
+
+
+def test_the_quiz_shows_one_question_and_marks_its_tab(lab):
+    book = lab.open(["import mha_lib as mha", "mha.quiz()"])
+    quiz = book.cell(1)
+    assert quiz.get_by_role("radiogroup").or_(quiz.locator(".widget-radio")).filter(visible=True).count() == 1
+    assert quiz.locator(".jp-OutputArea").bounding_box()["height"] < 600
+    quiz.get_by_role("tab").first.focus()
+    book.page.keyboard.press("ArrowRight")
+    book.page.keyboard.press("Enter")
+    quiz.get_by_role("radio").filter(visible=True).first.click()
+    quiz.get_by_role("tab").nth(1).filter(has_text=re.compile("[✓✗]")).wait_for()
