@@ -40,14 +40,6 @@ def shorten(word: str, most: int = 14) -> str:
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
-def _runs(flags: np.ndarray):
-    """Yield (row, first column, length) for each run of True in a row."""
-    for i, row in enumerate(flags):
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
-        for start, stop in edges.reshape(-1, 2):
-            yield i, start, stop - start
-
-
 def draw_map(ax, weights: np.ndarray, keep: np.ndarray, cell: float) -> None:
     """Draw one head's weights (Lq, Lk) into `ax`, whose cells are `cell` inches wide.
 
@@ -62,7 +54,9 @@ def draw_map(ax, weights: np.ndarray, keep: np.ndarray, cell: float) -> None:
     shown = np.ma.masked_invalid(np.where(keep, weights, 0.0))
     ax.set_facecolor(BAD)
     ax.imshow(shown, COLOURS, SCALE, aspect="auto", interpolation="nearest")
-    hidden = [Rectangle((start - 0.5, i - 0.5), run, 1) for i, start, run in _runs(~keep)]
+    edges = np.argwhere(np.diff(np.pad(~keep, ((0, 0), (1, 1)))))  # where a masked run begins or ends
+    hidden = [Rectangle((start - 0.5, y - 0.5), stop - start, 1)
+              for (y, start), (_, stop) in zip(edges[::2], edges[1::2], strict=True)]  # fmt: skip
     hatch = PatchCollection(hidden, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0)
     ax.add_collection(hatch, autolim=False)
     bad = np.argwhere(np.isnan(weights) & keep)

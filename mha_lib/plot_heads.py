@@ -70,9 +70,7 @@ def plot_heads(
         >>> plot_heads(torch.eye(2)[None], ["the", "cat"])
         [picture] Attention weights, 1 head, 2 queries by 2 keys. Head A: the → the 1.00, cat → cat 1.00.
     """
-    maps = read_maps(
-        weights, queries, keys, sample=sample, heads=heads, valid_lens=valid_lens, attn_mask=attn_mask
-    )
+    maps = read_maps(weights, queries, keys, sample, heads, valid_lens, attn_mask)
     values, keep = maps.weights[0].numpy(), maps.keep[0].numpy()
     panels = [
         (text.head.format(letter=head_letter(head)), head_colour(head), values[i], keep[i])
@@ -92,11 +90,12 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
     rows = -(-len(panels) // columns)
     left = inches([shorten(word) for word in maps.queries]) + 0.35
     widest = (WIDTH - left - BAR - GAP * (columns - 1)) / (columns * max(Lk, 1))
-    wide = high = min(CELL, widest, HEIGHT / (rows * max(Lq, 1)))
-    if not 0.5 < Lq / max(Lk, 1) < 2:  # a narrow map may have cells that are not square
-        wide, high = min(CELL, widest), min(CELL, HEIGHT / (rows * max(Lq, 1)))
+    wide, high = min(CELL, widest), min(CELL, HEIGHT / (rows * max(Lq, 1)))
+    if 0.5 < Lq / max(Lk, 1) < 2:  # only a narrow map may have cells that are not square
+        wide = high = min(wide, high)
     width, height = max(wide * Lk, 0.95), max(high * Lq, 0.3)
     words = [shorten(word) for word in maps.keys]
+    padding = ~maps.keep[0].flatten(0, 1).any(0).numpy()
     marks = _marks(maps, families, drawable("".join(maps.queries + maps.keys), families))
     below = max(inches(words) if inches(words) > wide else 0, LINE) + 0.4 + 0.22 * len(marks)
     tall = rows * (height + TITLE) + below
@@ -109,11 +108,11 @@ def _draw(maps: WeightMaps, panels) -> Drawing:
         draw_map(ax, weights, keep, min(wide, high))
         badge(ax, name, colour, families)
         if column == 0:
-            grey = maps.padding.numpy() if maps.same_words else np.zeros(Lq, bool)
+            grey = padding if maps.queries == maps.keys else np.zeros(Lq, bool)
             name_axis(ax, ax.yaxis, maps.queries, high, families, grey)
             ax.set_ylabel(text.queries, size=10.5, style="italic", family=families)
         if n + columns >= len(panels):
-            name_axis(ax, ax.xaxis, maps.keys, wide, families, maps.padding.numpy())
+            name_axis(ax, ax.xaxis, maps.keys, wide, families, padding)
             ax.set_xlabel(text.keys, size=10.5, style="italic", family=families)
     high = max(height, 0.9)
     x, y = 1 - (BAR - 0.25) / size[0], 1 - (TITLE + high) / tall
@@ -132,9 +131,7 @@ def _marks(maps: WeightMaps, families: list[str], words: str) -> list:
     if not maps.keep.all():
         marks.append(Patch(label=text.masked, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0))
     if bool((maps.weights.isnan() & maps.keep).any()):
-        cross = Line2D([], [], color="black", marker="x", markersize=8, linestyle="")
-        cross.set_label(text.not_a_number)
-        marks.append(cross)
+        marks.append(Line2D([], [], color="black", marker="x", markersize=8, ls="", label=text.not_a_number))
     if "□" in words:
         marks.append(Line2D([], [], linestyle="", label=drawable(HINT, families)))
     return marks

@@ -16,12 +16,8 @@ MONO = "DejaVu Sans Mono"
 
 def head_letter(head: int) -> str:
     """Return A for head 0, B for head 1, … Z, then AA, AB, …"""
-    letters = ""
-    head += 1
-    while head:
-        head, rest = divmod(head - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
+    before = head_letter(head // 26 - 1) if head >= 26 else ""
+    return before + chr(ord("A") + head % 26)
 
 
 def head_colour(head: int) -> str:

@@ -21,8 +21,6 @@ class WeightMaps:
         keep: bool, as `weights`; False where a query may not attend.
         heads: which heads of the layer these are.
         queries, keys: the words as they are shown, one a row and one a column.
-        padding: bool, (Lk,); a key that no query may attend to.
-        same_words: whether queries and keys are the same words.
     """
 
     weights: Tensor
@@ -30,8 +28,6 @@ class WeightMaps:
     heads: tuple[int, ...]
     queries: tuple[str, ...]
     keys: tuple[str, ...]
-    padding: Tensor
-    same_words: bool
 
 
 def visible(word: object) -> str:
@@ -56,11 +52,11 @@ def _words(name: str, words: Words, rows: int, sample: int, batch: int) -> tuple
     return tuple(visible(word) for word in words)
 
 
-def _numbers(weights: Tensor, axes: str, ranks: tuple[int, ...]) -> None:
+def _check_numbers(weights: Tensor, axes: str, most: int) -> None:
     if not isinstance(weights, Tensor):
         mend = "Ask the layer for them: need_weights=True."
         raise type_error("weights", f"a tensor {axes}", type(weights).__name__, mend)
-    if weights.dim() not in ranks:
+    if not 2 <= weights.dim() <= most:
         raise value_error("weights", f"a tensor {axes}", f"shape {tuple(weights.shape)}")
     if weights.is_complex() or bool((weights < 0).any()) or bool(torch.isinf(weights).any()):
         mend = "These look like scores: apply mha.masked_softmax first."
@@ -68,33 +64,19 @@ def _numbers(weights: Tensor, axes: str, ranks: tuple[int, ...]) -> None:
 
 
 def read_maps(
-    weights: Tensor,
-    queries: Words = None,
-    keys: Words = None,
-    *,
-    sample: int | None = None,
-    heads: Sequence[int] | None = None,
-    valid_lens: Tensor | None = None,
-    attn_mask: Tensor | None = None,
-    layers: bool = False,
-) -> WeightMaps:
+    weights: Tensor, queries: Words, keys: Words, sample: int | None, heads: Sequence[int] | None,
+    valid_lens: Tensor | None, attn_mask: Tensor | None, layers: bool = False,
+) -> WeightMaps:  # fmt: skip
     """Read the weights of one sample, with the words and the mask that belong to them.
 
-    Args:
-        weights: (B, h, Lq, Lk), (h, Lq, Lk) or (Lq, Lk); with `layers` also
-            (layers, B, h, Lq, Lk).
-        queries, keys: the words, or for each sample its words. Without `keys` a square
-            map has the same words on both axes.
-        sample: which sentence of the batch; may be left out when there is one.
-        heads: which heads, in the order to show; all when left out.
-        valid_lens, attn_mask: what the layer was given; True = may attend.
-        layers: whether a layer axis is welcome.
+    The arguments are those of `plot_heads`; `layers` tells whether weights with a layer axis,
+    (layers, B, h, Lq, Lk), are welcome.
 
     Raises:
         TypeError, ValueError: what was wrong with which of them, in one sentence.
     """
     axes = "(layers, B, h, Lq, Lk), " * layers + "(B, h, Lq, Lk), (h, Lq, Lk) or (Lq, Lk)"
-    _numbers(weights, axes, (2, 3, 4, 5) if layers else (2, 3, 4))
+    _check_numbers(weights, axes, most=5 if layers else 4)
     weights = weights.detach()
     while weights.dim() < 5:  # what is missing is, from the left: layers, batch, heads
         weights = weights.unsqueeze(0)
@@ -102,24 +84,19 @@ def read_maps(
     if sample is None and B != 1:
         mend = "Say which sentence to show: sample=0."
         raise value_error("sample", f"an index for the batch of {B} in weights", "none", mend)
-    sample = 0 if sample is None else sample
+    sample = sample or 0
     if not 0 <= sample < B:
         raise value_error("sample", f"an index from 0 to {B - 1}", sample)
-    heads = tuple(range(h)) if heads is None else tuple(int(head) for head in heads)
-    if not heads or any(not 0 <= head < h for head in heads) or len(set(heads)) != len(heads):
-        raise value_error("heads", f"some of the heads 0 to {h - 1}, each once", list(heads))
-    keep = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask)
-    keep = torch.ones(1, dtype=torch.bool) if keep is None else keep.cpu()
-    chosen = list(heads)
-    keep = keep.expand(B, h, Lq, Lk)[sample, chosen]
+    chosen = list(range(h)) if heads is None else [int(head) for head in heads]
+    if not chosen or any(not 0 <= head < h for head in chosen) or len(set(chosen)) != len(chosen):
+        raise value_error("heads", f"some of the heads 0 to {h - 1}, each once", chosen)
     weights = weights[:, sample, chosen].float().cpu()
-    same_words = keys is None and Lq == Lk
+    keep = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask, "cpu")
+    keep = torch.tensor(True) if keep is None else keep
     return WeightMaps(
         weights=weights,
-        keep=keep.expand(weights.shape),
-        heads=heads,
+        keep=keep.expand(B, h, Lq, Lk)[sample, chosen].expand(weights.shape),
+        heads=tuple(chosen),
         queries=_words("queries", queries, Lq, sample, B),
-        keys=_words("keys", queries if same_words else keys, Lk, sample, B),
-        padding=~keep.flatten(0, 1).any(0),
-        same_words=same_words,
+        keys=_words("keys", queries if keys is None and Lq == Lk else keys, Lk, sample, B),
     )
