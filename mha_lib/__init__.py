@@ -15,13 +15,10 @@ from .multihead import MultiHeadAttention
 from .scoring import AdditiveAttention, DotProductAttention, additive_scores, dot_product_scores
 from .table import table
 
-_LAZY = {
-    "watch": "watch",
-    "plot_moves": "plot_moves",
-    "plot_heads": "plot_heads",
+_OWN_MODULE = ("bugs", "diagnose", "documents", "ladder", "plot_heads", "plot_moves", "watch", "widgets")
+_LAZY = {name: name for name in _OWN_MODULE} | {
     "to_torch": "convert",
     "from_torch": "convert",
-    "diagnose": "diagnose",
     "check": "exercises",
     "check_setup": "setup_check",
     "measure_scaling": "scaling",
@@ -30,52 +27,28 @@ _LAZY = {
     "quiz": "questions",
     "who_can_see_whom": "visibility",
     "plot_visibility": "visibility",
-    "bugs": "bugs",
 }
-_MODULES = ("documents", "ladder", "widgets")
 
 __all__ = [
-    "AdditiveAttention",
-    "DotProductAttention",
-    "Example",
-    "InputTypeError",
-    "InputValueError",
-    "MhaError",
-    "MultiHeadAttention",
-    "additive_scores",
-    "causal_mask",
-    "dot_product_scores",
-    "example",
-    "length_mask",
-    "masked_softmax",
-    "merge_heads",
-    "split_heads",
-    "table",
-    "transpose_output",
-    "transpose_qkv",
-    *_LAZY,
-    *_MODULES,
-]
+    "AdditiveAttention", "DotProductAttention", "Example", "InputTypeError", "InputValueError",
+    "MhaError", "MultiHeadAttention", "additive_scores", "causal_mask", "dot_product_scores",
+    "example", "length_mask", "masked_softmax", "merge_heads", "split_heads", "table",
+    "transpose_output", "transpose_qkv", *_LAZY,
+]  # fmt: skip
 
 
 def __getattr__(name: str):
-    if name in _LAZY:
-        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    elif name in _MODULES:
-        value = import_module(f".{name}", __name__)
-    else:
+    if name not in _LAZY:
         raise AttributeError(f"module 'mha_lib' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    module = import_module(f".{_LAZY[name]}", __name__)
+    return getattr(module, name, module)
 
 
 class _Package(ModuleType):
-    """Keeps `mha.watch` the function, also after something has imported the module mha_lib.watch."""
+    """Keeps `mha.watch` the function, also when the import of mha_lib.watch sets it to the module."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in _LAZY and isinstance(value, ModuleType):
-            value = getattr(value, name, value)
-        super().__setattr__(name, value)
+        super().__setattr__(name, getattr(value, name, value))
 
 
 sys.modules[__name__].__class__ = _Package
