@@ -1,5 +1,8 @@
 """The layer: several attentions at once, each in its own learned subspace."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from torch import Tensor, nn
 
 from .errors import value_error
@@ -16,6 +19,7 @@ def attend(
     valid_lens: Tensor | None,
     attn_mask: Tensor | None,
     need_weights: bool,
+    names: Sequence[str] = ("queries", "keys", "values"),
 ):
     """Map, split, attend, merge, map: the one route of every multi-head layer in mha_lib.
 
@@ -25,10 +29,11 @@ def attend(
         attention: how a query is scored against a key.
         inputs: queries, keys and values.
         valid_lens, attn_mask, need_weights: as in `MultiHeadAttention.forward`.
+        names: what the caller calls the inputs, for errors.
     """
     W_q, W_k, W_v, W_o = maps
     queries, keys, values = inputs
-    _check(maps, queries, keys, values)
+    _check(names, maps, inputs)
     keep = None
     if valid_lens is not None or attn_mask is not None:
         sizes = (queries.shape[0], num_heads, queries.shape[1], keys.shape[1])
@@ -56,18 +61,17 @@ def _hide(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor):
     return asking, *seen
 
 
-def _check(maps, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    given = (("queries", queries, maps[0]), ("keys", keys, maps[1]), ("values", values, maps[2]))
-    for name, tensor, linear in given:
+def _check(names: Sequence[str], maps: Sequence[Any], inputs: tuple[Tensor, Tensor, Tensor]) -> None:
+    for name, tensor, linear in zip(names, inputs, maps, strict=False):
         check_axes(name, tensor, "(B, L, D)")
-        if tensor.shape[2] != linear.in_features:
+        shape, B = tuple(tensor.shape), inputs[0].shape[0]
+        if shape[2] != linear.in_features:
             expected = f"{linear.in_features} features a word, as the constructor was told"
-            raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
-        if tensor.shape[0] != queries.shape[0]:
-            expected = f"a batch of {queries.shape[0]}, as queries"
-            raise value_error(name, expected, f"shape {tuple(tensor.shape)}")
-    if keys.shape[1] != values.shape[1]:
-        got = f"{values.shape[1]} values for {keys.shape[1]} keys"
+            raise value_error(name, expected, f"shape {shape}")
+        if shape[0] != B:
+            raise value_error(name, f"a batch of {B}, as {names[0]}", f"shape {shape}")
+    if inputs[1].shape[1] != inputs[2].shape[1]:
+        got = f"{inputs[2].shape[1]} values for {inputs[1].shape[1]} keys"
         raise value_error("values", "one value for each key", got)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from .errors import value_error
 from .masks import masked_softmax
@@ -71,10 +70,6 @@ def measure_scaling(
         variance=float(scores.var()),
         expected=1.0 if scale is None else d * scale**2,
         largest=float(weights.amax(-1).mean()),
-        entropy=float(_entropy(weights).mean()),
+        entropy=float(torch.special.entr(weights).sum(-1).mean()),
         gradient=float(gradient.norm(dim=-1).mean()),
     )
-
-
-def _entropy(weights: Tensor) -> Tensor:
-    return -torch.xlogy(weights, weights).sum(-1)

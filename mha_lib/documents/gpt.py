@@ -3,8 +3,8 @@
 from torch import Tensor, nn
 
 from ..heads import head_dim
+from ..multihead import attend
 from ..scoring import DotProductAttention
-from .self_attention import attend_to_self
 
 
 class MultiHeadAttention(nn.Module):
@@ -65,4 +65,5 @@ class MultiHeadAttention(nn.Module):
             ValueError, TypeError: naming the parameter, what was expected and what came.
         """
         maps = (self.q_project, self.k_project, self.v_project, self.o_project)
-        return attend_to_self(self, maps, x, attn_mask, need_weights)
+        inputs, names = (x,) * 3, ("x",) * 3
+        return attend(maps, self.num_heads, self.attention, inputs, None, attn_mask, need_weights, names)
