@@ -115,7 +115,8 @@ class Quiz(_Asking):
 
     def _mark(self, _change=None) -> None:
         for number, ask in enumerate(self.asks):
-            sign = "" if ask.choice.value is None else " ✓" if ask.choice.value == ask.question.right else " ✗"
+            chosen, right = ask.choice.value, ask.question.right
+            sign = "" if chosen is None else " ✓" if chosen == right else " ✗"
             self.tabs.set_title(number, f"{number + 1}{sign}")
 
     def __repr__(self) -> str:

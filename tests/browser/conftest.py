@@ -10,7 +10,7 @@
 markdown) or the path of a notebook, opens a copy of it in a workspace of its own, runs every
 cell and waits for the last one. Options: `run=False` shows the saved outputs without running,
 `theme`, `reduced_motion=True`, `size=(1280, 720)`. `lab.show(path)` opens a saved HTML page
-from disk. Both return a Book:
+from disk. Both return a Book; `lab.present(book)` saves it and shows it as slides:
 
     book.page      the Playwright page; its locators wait by themselves
     book.output(i) locator of what cell i shows (counted from 0, markdown cells too)
@@ -26,6 +26,7 @@ with one line; under CI (CI=true) they fail.
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -41,6 +42,7 @@ from urllib.parse import quote, urlsplit
 import nbformat
 import pytest
 
+RISE_CSS = Path(__file__).parents[2] / "notebooks" / "rise.css"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -51,6 +53,12 @@ LOCAL = {"127.0.0.1", None}  # None: data:, blob: and file: addresses have no ho
 
 # What JupyterLab 4.6 itself writes to the console; nothing of ours may be added here.
 ALLOWED_ERRORS: tuple[str, ...] = ()
+# What jupyterlab-rise 0.43 writes whatever it shows: it takes the focus from itself in a circle
+# once, and asks for a style sheet named after the notebook, which there need not be.
+ALLOWED_IN_SLIDES = (
+    r"Maximum call stack size exceeded .*/static/rise/",
+    r"/files/book-\w+\.css",
+)
 
 SETTINGS = {
     # No news, no update checks: they would leave this machine and put a notice over the page.
@@ -166,7 +174,8 @@ class Book:
 
     def errors(self) -> list[str]:
         """What the console holds that is not known and allowed."""
-        return [text for text in self.logged if not any(known in text for known in ALLOWED_ERRORS)]
+        known = ALLOWED_IN_SLIDES if "/rise/" in self.page.url else ALLOWED_ERRORS
+        return [text for text in self.logged if not any(re.search(pattern, text) for pattern in known)]
 
     def foreign(self) -> list[str]:
         """The requests that left 127.0.0.1."""
@@ -265,6 +274,14 @@ class Lab:
         if run:
             book.run()
         return book
+
+    def present(self, book: Book):
+        """Save an open notebook and show it as slides, with the kernel that it has."""
+        server = self.server_of()
+        shutil.copy(RISE_CSS, server.root)
+        book.save()
+        book.page.goto(f"{server.url}rise/{quote(book.path.name)}?token={server.token}")
+        book.page.locator(".reveal .slides > section.present .jp-Cell").first.wait_for()
 
     def show(self, path, *, reduced_motion=False, size=(1280, 720)) -> Book:
         """Open an HTML file from disk, as a learner who double-clicks it does."""

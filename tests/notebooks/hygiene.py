@@ -151,6 +151,8 @@ def _of_metadata(notebook):
         yield "does not name the kernel python3"
     if set(notebook.metadata.get("language_info", {})) - {"name"}:
         yield "carries the version of the Python that ran it"
+    if notebook.metadata.get("rise", {}).get("theme") != "serif":
+        yield "would ask a server elsewhere for the letters of its slides; metadata rise: theme serif"
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):
         yield "has cells without an id of their own"

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def copy_to_mine(root: Path = ROOT) -> tuple[list[str], list[str]]:
     """Copy what is not there yet, with all that its links lead to; return (copied, kept) names."""
     folder, copied, kept = root / "notebooks", [], []
-    parts = ("*.ipynb", "solutions/*.ipynb", "images/*")
+    parts = ("*.ipynb", "solutions/*.ipynb", "images/*", "rise.css")
     for source in sorted(path for part in parts for path in folder.glob(part)):
         target = folder / "mine" / source.relative_to(folder)
         if target.exists():

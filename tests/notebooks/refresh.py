@@ -22,6 +22,14 @@ from nbclient.exceptions import CellExecutionError
 ROOT = Path(__file__).resolve().parents[2]
 LIVE_MODEL = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+# For jupyterlab-rise. The other themes ask a server elsewhere for their letters.
+SLIDES = {
+    "theme": "serif",
+    "transition": "none",
+    "slideNumber": "c/t",
+    "scroll": True,
+    "start_slideshow_at": "beginning",
+}
 KEPT_OF_CELLS = ("slideshow", "tags", "jupyter")
 
 
@@ -45,6 +53,7 @@ def clean(notebook) -> None:
         notebook.metadata.pop(stale, None)
     notebook.metadata["kernelspec"] = dict(KERNEL)
     notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata["rise"] = dict(SLIDES)
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in KEPT_OF_CELLS if cell.metadata.get(name)}
         kept.setdefault("slideshow", {"slide_type": slide_of(cell)})
