@@ -52,8 +52,8 @@ def compare(right: Recording, beside: Recording) -> tuple[Tensor, str]:
 
 def _followed(recording: Recording) -> bool:
     """Tell whether every cell of the result comes from the input itself."""
-    given = [origin.name for step in recording.frames[0] for origin in step.origins]
-    return all(origin.name in given for origin in recording.frames[-1][0].origins)
+    inputs, *_, (result, *_) = recording.frames
+    return all(origin.step < len(inputs) for origin in result.origins)
 
 
 def _mixed(good: Step, other: Step, wrong: Tensor) -> str:
@@ -155,17 +155,12 @@ def values(lane: Recording) -> list[str]:
 def short(value: float) -> str:
     """Write a number in at most four characters: 37, 1.25, -.25, 1e-5."""
     value = float(value)
-    if value != value or abs(value) == float("inf"):
-        return {"nan": "nan", "inf": "∞", "-inf": "-∞"}[str(value)]
     if abs(value) < 1e-6:  # rounding noise differs between machines
         return "0"
-    if value == int(value) and abs(value) < 10_000 - 9000 * (value < 0):
-        return str(int(value))
-    for digits in (2, 1, 0) if abs(value) >= 0.005 else ():
-        shown = f"{value:.{digits}f}"
-        shown = shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
+    for digits in (0,) if value.is_integer() else (2, 1, 0) if abs(value) >= 0.005 else ():
+        shown = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}").replace("inf", "∞")
         if len(shown) <= 4:
-            return shown.rstrip(".")
+            return shown
     return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 

@@ -70,8 +70,8 @@ def _what(step: "Step", steps: Sequence["Step"], new: bool) -> str:
         return "fill"
     if len(step.parents) > 1:
         return "join"
-    if order:
-        return "copy same" if old.is_contiguous else "copy order"
+    if order and old.is_contiguous:
+        return "copy same"
     return "copy repeat" if repeats else "copy part" if fewer else "copy order"
 
 

@@ -36,7 +36,7 @@ def ink(background: str) -> str:
     """Return black or white, whichever reads better on `background` (WCAG contrast)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(background)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
+    return "#000000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#ffffff"
 
 
 class Drawing(Figure):
