@@ -34,10 +34,9 @@ def attend(
     W_q, W_k, W_v, W_o = maps
     queries, keys, values = inputs
     _check(names, maps, inputs)
-    keep = None
-    if valid_lens is not None or attn_mask is not None:
-        sizes = (queries.shape[0], num_heads, queries.shape[1], keys.shape[1])
-        keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+    sizes = (queries.shape[0], num_heads, queries.shape[1], keys.shape[1])
+    keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+    if keep is not None:
         queries, keys, values = _hide(keep, queries, keys, values)
     q = heads_apart(W_q(queries), num_heads)
     k = heads_apart(W_k(keys), num_heads)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from . import moves_cells as cells
 from .fonts import drawable, families_for
-from .moves_layout import CELL, NARROW, WIDE, Words, place
+from .heat_map import shorten
+from .moves_layout import CELL, NARROW, WIDE, Picture, Words, place
 from .style import MONO, Drawing
 from .text import sentences
 from .watch import Recording, Step
@@ -41,18 +42,17 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
     sentence, alt = "", "; ".join(map(cells.path, lanes))
     width: float = NARROW if columns > 1 else WIDE
     palette: dict[tuple[str, str], int] = {}
-    panels = []
+    shown = []
     for lane in lanes:
         look = (*cells.colours(lane, palette), cells.values(lane), list(palette))
-        steps = list(enumerate(lane.frames))[0 if beside is None else -1:]
-        panels += [_Panel(number, frame, look, width, labels) for number, frame in steps]
+        for number, frame in list(enumerate(lane.frames))[0 if beside is None else -1:]:
+            shown.append((number, frame, look, cells.frame_picture(frame, width, labels)))
+    if labels:
+        width = max(width, *(picture["size"][0] for *_, picture in shown))
+    panels = [_Panel(*each, width, labels) for each in shown]
     if beside is not None:
         panels[-1].wrong, sentence = cells.compare(recording, beside)
         alt = f"{alt}. {sentence}"
-    if labels:
-        width = max(width, *(panel.shown["size"][0] for panel in panels))
-    for panel in panels:
-        panel.fit(width)
     rows = [panels[k: k + columns] for k in range(0, len(panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
     said = wrap(sentence, int(columns * width / 9))
@@ -72,26 +72,21 @@ def plot_moves(recording: Recording, beside: Recording | None = None, *,
 class _Panel:
     """One step: what was done, the picture, the memory as a strip under it."""
 
-    def __init__(self, number: int, frame: list[Step], look: tuple, width: float, labels: bool) -> None:
-        self.number, self.frame, self.labels = number, frame, labels
+    def __init__(self, number: int, frame: list[Step], look: tuple, shown: Picture, width: float,
+                 labels: bool) -> None:
+        self.number, self.frame, self.shown, self.width, self.labels = number, frame, shown, width, labels
         self.colours, self.corners, self.texts, self.palette = look
-        self.shown = cells.frame_picture(frame, width, labels)
-        self.wrong: Tensor | None = None
-
-    def fit(self, width: float) -> None:
-        """Take the width that all panels share, and find the height."""
-        self.width, self.zoom = width, min(1.0, width / max(self.shown["size"][0], 1))
-        self.sentence = wrap(self.frame[0].sentence, int(width / 7.5))
+        self.zoom = min(1.0, width / max(shown["size"][0], 1))
+        self.sentence = wrap(frame[0].sentence, int(width / 7.5))
         self.head = HEAD + 18 * len(self.sentence)
-        self.height = self.head + self.shown["size"][1] * self.zoom + TAPE
+        self.height = self.head + shown["size"][1] * self.zoom + TAPE
+        self.wrong: Tensor | None = None
 
     def draw(self, canvas, x: float, y: float) -> None:
         """Draw into `canvas`, whose unit is a pixel, with the upper left corner at (x, y)."""
         self.canvas, self.x, self.y = canvas, x, y
         step = self.frame[0]
-        title = f"{self.number}. {cells.frame_operation(self.frame)}"
-        most = int(self.width / 10.6)
-        title = title if len(title) <= most else title[: most - 1] + "…"
+        title = shorten(f"{self.number}. {cells.frame_operation(self.frame)}", int(self.width / 10.6))
         self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
         self.text(0, 52, f"{words.labels['stride']} {step.stride}", 14, SOFT)

@@ -90,10 +90,9 @@ class _Attention(nn.Module):
         """
         self._check(queries, keys, values)
         B, *heads, Lq, _ = queries.shape
-        keep = None
-        if valid_lens is not None or attn_mask is not None:
-            sizes = (B, heads[0] if heads else 1, Lq, keys.shape[-2])
-            keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+        sizes = (B, heads[0] if heads else 1, Lq, keys.shape[-2])
+        keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+        if keep is not None:
             keep = keep if heads else keep[:, 0]
             queries, keys, values = hide_unseen(keep, queries, keys, values)
         context, weights = self.attend(queries, keys, values, keep, need_weights)
