@@ -199,7 +199,8 @@ class _Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
         out = kwargs.get("out")
-        in_place = out is not None or name == "__setitem__" or re.search(r"[^_]_$", name) is not None
+        told = out is not None or kwargs.get("inplace", False)
+        in_place = told or name == "__setitem__" or re.search(r"[^_]_$", name) is not None
         seen = [self.shadows[id(t)] for t in given]
         memory = {_storage(t) for t in given}
         result = func(*args, **kwargs)

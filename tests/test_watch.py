@@ -267,6 +267,17 @@ def test_in_place_changes_are_a_kind_of_their_own_and_seen_through_other_views()
     assert steps[2].shares_memory and steps[3].origin == "X.mul_(2)"
 
 
+def test_an_argument_that_says_in_place_is_believed():
+    def change(X):
+        view = X.mT
+        F.relu(X, inplace=True)
+        return view[0]
+
+    steps = watch(change, X - 40).steps
+    assert [s.kind for s in steps] == ["input", "move", "in place", "move"]
+    assert steps[3].origin == "F.relu(X, inplace=True)"
+
+
 def test_writing_into_new_memory_is_followed():
     def loop(X):
         out = torch.empty(2, 2, 4, 5)
