@@ -82,8 +82,8 @@ def picture(tensors: Sequence[tuple[str, tuple[int, ...], tuple[Axis, ...]]], wi
     x = y = high = 0.0
     for title, shape, axes in tensors:
         placed, rows, block, size = _arrange(shape, axes, width, labels)
-        names = _row_names(shape, axes, rows) if labels else []
-        left = max(ROWS, *map(_long, names)) + 8 if names else 0
+        names = _row_names(shape, axes, rows) if labels else {}
+        left = max(ROWS, *map(_long, names.values())) + 8 if names else 0
         if x and x + left + size[0] > width:
             x, y, high = 0.0, y + high + GAP / 2, 0.0
         piece: Piece = {"at": (x + left, y + LABEL), "axes": placed}
@@ -124,14 +124,13 @@ def _arrange(shape, axes, width, labels):
     return numbers, rows, block, (wide, high)
 
 
-def _row_names(shape, axes, rows) -> list[Words]:
+def _row_names(shape, axes, rows) -> dict[tuple[int, ...], Words]:
     """Say what each row of a block is: "word 1", or "word 1 · A" where heads are rows too."""
-    if not rows or prod(shape[a] for a in rows) > MOST_LABELS:
-        return []
-    names = []
-    for index in product(*(range(shape[a]) for a in rows)):
-        first, *others = (index_words(axes[a], i) for a, i in zip(rows, index, strict=True))
-        names.append(sum(map(_short, others), first))
+    names: dict[tuple[int, ...], Words] = {}
+    if rows and prod(shape[a] for a in rows) <= MOST_LABELS:
+        for index in product(*(range(shape[a]) for a in rows)):
+            first, *others = (index_words(axes[a], i) for a, i in zip(rows, index, strict=True))
+            names[index] = sum(map(_short, others), first)
     return names
 
 
@@ -147,7 +146,7 @@ def _label(drawn, piece, title, shape, axes, rows, block, names, left):
             parts = _short(parts)
         drawn["blocks"].append((x, y - LABEL, block, parts if _long(parts) <= block + GAP else ()))
         if x - piece["at"][0] < 1:
-            for row, name in zip(product(*(range(shape[a]) for a in rows)), names, strict=False):
+            for row, name in names.items():
                 drawn["rows"].append((x - left, place(piece, (*index, *row))[1], left - 8, name))
 
 
