@@ -17,7 +17,8 @@ PIECES = ":is(p, li, h1, h2, h3, pre, img, table, svg, .cm-line)"
 SEEN = f"""() => [...document.querySelectorAll(`{SLIDE} {PIECES}`)]
   .filter(piece => piece.checkVisibility() && piece.getBoundingClientRect().height > 2)
   .map(piece => [piece.textContent.slice(0, 60) || piece.tagName, piece.getBoundingClientRect().bottom])"""
-SIZES = """() => [...document.querySelectorAll(".reveal p, .reveal .cm-line")]
+TEXT = ":is(p, li, td, th, .cm-line, .jp-OutputArea-output pre)"
+SIZES = f"""() => [...document.querySelectorAll(".reveal {TEXT}")]
   .map(piece => parseFloat(getComputedStyle(piece).fontSize))"""
 
 
