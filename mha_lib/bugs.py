@@ -66,7 +66,7 @@ class FaultyAttention(nn.Module):
         keep = self._keep(queries, keys, valid_lens, attn_mask)
         maps = {"q": self.W_q, "k": self.W_k, "v": self.W_v}
         used = faults.get("maps", "qkv")
-        split = SPLITS.get(faults.get("split"), heads_apart)
+        split = SPLITS.get(faults.get("split", ""), heads_apart)
         q, k, v = (
             split(self._project(maps[name], X, name), self.num_heads)
             for name, X in zip(used, (queries, keys, values), strict=True)
@@ -96,7 +96,7 @@ class FaultyAttention(nn.Module):
             causal = torch.ones(Lq, Lk, dtype=torch.bool, device=queries.device).tril(self.faults["causal"])
             keep = causal[None, None] if keep is None else keep & causal
         kind = self.faults.get("mask")
-        if keep is None or kind == "ignored" or self.faults.get("split") == "none":
+        if keep is None or kind == "ignored" or self.faults.get("split", "") == "none":
             return None
         if kind == "flipped":
             return ~keep
@@ -142,11 +142,13 @@ class FaultyAttention(nn.Module):
     def _output(self, context: Tensor, B: int, Lq: int) -> Tensor:
         merge, d = self.faults.get("merge"), context.shape[-1]
         if merge == "sum":
+            if self.W_o is None:
+                raise value_error("weights", "an output map", None, "The sum of the heads goes through it.")
             return F.linear(context.sum(1), self.W_o.weight[:, :d], self.W_o.bias)
         if merge == "straight":
             merged = context.reshape(B, Lq, -1)
         else:
-            merged = MERGES.get(self.faults.get("split"), heads_together)(context)
+            merged = MERGES.get(self.faults.get("split", ""), heads_together)(context)
         if self.W_o is None or self.faults.get("output") == "none":
             return merged
         return self._project(self.W_o, merged, "o") if "transposed" in self.faults else self.W_o(merged)

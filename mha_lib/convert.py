@@ -25,8 +25,8 @@ def maps_of(layer: Layer) -> Maps:
     """Return the query, key, value and output map of one of our three layers; no W_o is None."""
     for kind, names in NAMES.items():
         if isinstance(layer, kind):
-            W_q, W_k, W_v, W_o = (getattr(layer, name) if name else None for name in names)
-            return W_q, W_k, W_v, W_o
+            q, k, v, o = names
+            return getattr(layer, q), getattr(layer, k), getattr(layer, v), getattr(layer, o) if o else None
     expected = "an mha.MultiHeadAttention, documents.gpt.MultiHeadAttention or documents.bert.SelfAttention"
     raise type_error("layer", expected, type(layer).__name__)
 
@@ -65,7 +65,7 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         D, layer.num_heads, layer.attention.dropout, W_q.bias is not None, kdim=W_k.in_features,
         vdim=W_v.in_features, batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
     )  # fmt: skip
-    given = [(linear.weight, linear.bias) for linear in (W_q, W_k, W_v)]
+    given: list[tuple[Tensor, Tensor | None]] = [(W.weight, W.bias) for W in (W_q, W_k, W_v)]
     given.append((torch.eye(D), None) if W_o is None else (W_o.weight, W_o.bias))
     _copy(given, _weights_of(made))
     return made.train(layer.training)

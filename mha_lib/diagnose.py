@@ -122,7 +122,8 @@ class _Examination:
         self.maps = find_maps(source, self.num_heads)
         if isinstance(layer, nn.Module) and source is not layer:  # as the layer's own copy
             self.maps = copy.deepcopy(self.maps)
-            nn.ModuleList(self.maps).double()
+            for linear in filter(None, self.maps):
+                linear.double()
         self.dtype = self.maps[0].weight.dtype
         self.tolerance = 1e-8 if self.dtype == torch.float64 else 1e-4
         self.call, self.dropout = Caller(layer, call), find_dropout(layer)
@@ -290,7 +291,7 @@ class _Examination:
     def _empty(self) -> Diagnosis | None:
         """Look at a sentence of length 0."""
         with_lengths = next((probe for probe in self.probes if probe.valid_lens is not None), None)
-        if with_lengths is None:
+        if with_lengths is None or with_lengths.valid_lens is None:
             return None
         lengths = with_lengths.valid_lens.clone()
         lengths[0] = 0

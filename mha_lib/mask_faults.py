@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .example import Example
 from .heads import heads_apart
-from .masks import causal_mask, combine_masks, masked_softmax
+from .masks import causal_mask, length_mask, masked_softmax
 from .scoring import dot_product_scores
 from .style import head_letter
 from .text import sentences
@@ -32,9 +32,10 @@ class Settings:
 def may_attend(ex: Example, settings: Settings) -> Tensor:
     """Return who may attend to whom, bool (B, h, L, L), by lengths and causality."""
     B, L, _ = ex.X.shape
-    mask = causal_mask(L, L) if settings.causal else None
-    sizes = (B, ex.num_heads, L, L)
-    return combine_masks(sizes, torch.tensor(settings.lengths), mask).expand(sizes)
+    keep = length_mask(torch.tensor(settings.lengths), L)
+    if settings.causal:
+        keep = keep & causal_mask(L, L)
+    return keep.unsqueeze(1).expand(B, ex.num_heads, L, L)
 
 
 def weights_as_set(ex: Example, settings: Settings) -> Tensor | None:
@@ -81,9 +82,8 @@ def findings(ex: Example, settings: Settings, weights: Tensor | None) -> list[st
             said.append(form.format(count=int(rows.sum()), row=row, fill=fill, sum=f"{sums[b, h, i]:.2f}"))
     if settings.scaling != "/sqrt(d)":
         clean = replace(settings, fill="zero", dropout="eval")
-        right = weights_as_set(ex, replace(clean, scaling="/sqrt(d)"))
-        now = weights_as_set(ex, clean)
-        means = [f"{w.amax(-1)[~dead].mean():.2f}" if (~dead).any() else "–" for w in (now, right)]
+        both = (weights_as_set(ex, each) for each in (clean, replace(clean, scaling="/sqrt(d)")))
+        means = [f"{w.amax(-1)[~dead].mean():.2f}" if (~dead).any() else "–" for w in both if w is not None]
         said.append(text.scaled.format(scale=text.scalings[settings.scaling], now=means[0], right=means[1]))
     return said
 

@@ -36,11 +36,11 @@ def as_written(frame: FrameType, name: str, args: Any, kwargs: Any) -> tuple[str
 
 def _source(frame: FrameType, statement: bool) -> str | None:
     """Cut the expression that is being evaluated out of the frame's source."""
-    where = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
+    unknown = (None, None, None, None)
+    first, last, start, end = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), unknown)
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    if not where or None in where or not 0 < where[1] <= len(lines):
+    if first is None or last is None or start is None or end is None or not 0 < last <= len(lines):
         return None
-    first, last, start, end = where
     before = lines[first - 1].encode()[:start].decode()
     if statement:  # an assignment's own place is only its left side
         return lines[first - 1][len(before):].split(";")[0].strip()

@@ -6,6 +6,7 @@ Each block's attention is `documents.bert.SelfAttention`, the layer that the not
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def load() -> MiniLM:
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    folder = Path(find_spec(PACKAGES[0].replace("-", "_")).origin).parent / "model"
+    folder = Path(str(distribution(PACKAGES[0]).locate_file(PACKAGES[0].replace("-", "_")))) / "model"
     state = {}
     for name, tensor in load_file(folder / "model.safetensors").items():
         for theirs, ours in TEXT["rename"].items():

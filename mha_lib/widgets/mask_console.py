@@ -112,8 +112,9 @@ class MaskConsole(PictureConsole):
         report, weights = self.report, self.weights
         keep = may_attend(self._ex, self.settings)
         parts = [f"<p>{html.escape(report)}</p>"]
-        for b, words in enumerate(self._ex.words if weights is not None else ()):
-            for h, (map_, may) in enumerate(zip(weights[b], keep[b], strict=True)):
+        shown = () if weights is None else zip(weights, keep, self._ex.words, strict=True)
+        for b, (maps, mays, words) in enumerate(shown):
+            for h, (map_, may) in enumerate(zip(maps, mays, strict=True)):
                 caption = text.table.format(sentence=b + 1, letter=head_letter(h))
                 parts.append(weight_table(caption, map_, may | (map_ != 0), words, words, sums=True))
         return "<div>" + "".join(parts) + f"<p><em>{text.hint}</em></p></div>"
