@@ -13,7 +13,8 @@ START := notebooks/00_start_here.ipynb
 # Two workers with one thread each: faster on two cores than threads that fight for them,
 # and every printed digit is the same however many cores there are.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) $(PY) -m pytest -n 2 --dist loadfile
+# In the order of the files: the browser tests, few and long, come first, so that neither waits at the end.
+PYTEST := $(ONE_THREAD) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=90
 # TORCH=cpu takes PyTorch's build without CUDA, which is smaller by gigabytes on Linux.
 ifeq ($(TORCH),cpu)
