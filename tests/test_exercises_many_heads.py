@@ -35,7 +35,34 @@ def cut_first(X, W_q, W_k, W_v, W_o, h):
     return torch.cat(parts, -1) @ W_o.T
 
 
-@pytest.mark.parametrize("attempt", [right, by_the_layer])
+def fixed(heads=None, width=None, scale=None):
+    """The walk's code, with some of its sizes left in."""
+
+    def attempt(X, W_q, W_k, W_v, W_o, h):
+        d = width or X.shape[-1] // h
+        contexts = []
+        for head in range(heads or h):
+            rows = slice(d * head, d * head + d)
+            q, k, v = X @ W_q[rows].T, X @ W_k[rows].T, X @ W_v[rows].T
+            contexts.append((q @ k.transpose(1, 2) / (scale or d) ** 0.5).softmax(-1) @ v)
+        return torch.cat(contexts, dim=-1) @ W_o.T
+
+    return attempt
+
+
+def by_share(share):
+    def attempt(X, W_q, W_k, W_v, W_o, h):
+        d = X.shape[-1] // h
+        parts = []
+        for i in range(h):
+            q, k, v = (X @ share(W, slice(i * d, (i + 1) * d)) for W in (W_q, W_k, W_v))
+            parts.append((q @ k.mT / d**0.5).softmax(-1) @ v)
+        return torch.cat(parts, -1) @ W_o.T
+
+    return attempt
+
+
+@pytest.mark.parametrize("attempt", [right, by_the_layer, fixed(), by_share(lambda W, r: W.T[:, r])])
 def test_any_right_loop_passes(attempt):
     assert mha.check("many_heads.loop", attempt)
 
@@ -52,6 +79,14 @@ def test_any_right_loop_passes(attempt):
         (lambda X, q, k, v, o, h: sum(heads(X, q, k, v, h)), "do not add"),
         (lambda X, q, k, v, o, h: right(X, q.T, k.T, v.T, o, h), "outputs, inputs"),
         (cut_first, "cut X first"),
+        (fixed(heads=2, width=5), "take h and d from the arguments"),
+        (fixed(heads=2), "take h and d from the arguments"),
+        (fixed(width=5), "take h and d from the arguments"),
+        (fixed(scale=5), "take h and d from the arguments"),
+        (by_share(lambda W, r: W[:, r]), "You took columns"),
+        (by_share(lambda W, r: W[:, r].T), "is rows of it, then .T"),
+        (by_share(lambda W, r: W[r]), "is rows of it, then .T"),
+        (lambda X, q, k, v, o, h: right(X, q, k, v, o[:3], h).reshape(-1, h, 7), "RuntimeError"),
     ],
 )
 def test_mistakes_of_the_loop_are_named(attempt, hint):

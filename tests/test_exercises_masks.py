@@ -102,6 +102,16 @@ def bottom_right(q, k):
     return torch.ones(q, k).tril(k - q).bool()
 
 
+def last_real(n, q, k):
+    places = (n - q)[:, None] + torch.arange(q)
+    return torch.arange(k) <= places[:, :, None]
+
+
+def from_the_last_real(n, q, k):
+    places = (n - q).clamp(min=0)[:, None] + torch.arange(q)
+    return (torch.arange(k) <= places[:, :, None]) & mha.length_mask(n, k)
+
+
 @pytest.mark.parametrize(
     "attempt, hint",
     [
@@ -111,6 +121,9 @@ def bottom_right(q, k):
         (lambda n, q, k: bottom_right(q, k).expand(len(n), q, k), "lengths are missing"),
         (lambda n, q, k: mha.length_mask(n, k).expand(len(n), q, k), "causal part is missing"),
         (lambda n, q, k: mha.length_mask(n, k) | bottom_right(q, k), "not with |"),
+        (last_real, "last num_queries places of the box"),
+        (from_the_last_real, "last num_queries places of the box"),
+        (lambda n, q, k: ~(mha.length_mask(n, k) & bottom_right(q, k)), "wrong way round"),
         (lambda n, q, k: bottom_right(q, k), "shape"),
         (lambda n, q, k: (mha.length_mask(n, k) & bottom_right(q, k)).int(), "boolean tensor"),
     ],

@@ -16,6 +16,10 @@ def fused(q, k, v):
     return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
 
 
+def scaled_by_root_of(number):
+    return lambda q, k, v: (q @ k.T / math.sqrt(number(q, v))).softmax(-1) @ v
+
+
 @pytest.mark.parametrize("attempt", [right, fused])
 def test_any_right_head_passes(attempt):
     assert mha.check("one_head.attention", attempt)
@@ -30,6 +34,11 @@ def test_any_right_head_passes(attempt):
         (lambda q, k, v: (q @ k.T / q.shape[-1] ** -1).softmax(-1) @ v, "multiply by d"),
         (lambda q, k, v: (q @ k.T / 2).softmax(0) @ v, "dim=-1"),
         (lambda q, k, v: (q @ k.T / math.sqrt(k.shape[0])).softmax(-1) @ v, "number of keys"),
+        (scaled_by_root_of(lambda q, v: 2), "root of 2;"),
+        (scaled_by_root_of(lambda q, v: 5), "root of 5;"),
+        (scaled_by_root_of(lambda q, v: q.shape[0]), "number of queries"),
+        (scaled_by_root_of(lambda q, v: v.shape[-1]), "width of v"),
+        (scaled_by_root_of(lambda q, v: 4), "for d = 4 only"),
         (lambda q, k, v: q @ k.T / 2 @ v, "softmax is missing"),
         (lambda q, k, v: right(q, k, v) * 1.01, "index (0, 0)"),
     ],
@@ -73,12 +82,20 @@ def less_the_largest_of_all(scores):
     return powers / powers.sum(-1, keepdim=True)
 
 
+def less_each_largest_over_the_sum_of_all(scores):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return powers / powers.sum()
+
+
 @pytest.mark.parametrize(
     "attempt, hint",
     [
         (steady, None),
         (lambda s: s.exp() / s.exp().sum(-1, keepdim=True), "Subtract each row's largest"),
-        (lambda s: s.exp() / s.exp().sum(), "index"),
+        (lambda s: s.exp() / s.exp().sum(0), "index"),
+        (lambda s: s.exp() / s.exp().sum(), "the sum of the whole matrix"),
+        (less_each_largest_over_the_sum_of_all, "the sum of the whole matrix"),
+        (lambda s: print(end=""), "returned None"),
         (less_the_largest_of_all, "not of the whole matrix"),
     ],
 )

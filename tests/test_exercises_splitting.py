@@ -16,6 +16,11 @@ def fold(X):
     return X.reshape(-1, *X.shape[2:])
 
 
+def cut_into_h_first(X, h):
+    B, L, D = X.shape
+    return X.reshape(B, h, L, -1).permute(0, 2, 1, 3).reshape(B * h, L, -1)
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
@@ -38,6 +43,7 @@ def test_any_right_split_passes(attempt):
         (lambda X, h: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5), "from the shape"),
         (lambda X, h: fold(cut(X, h).permute(2, 0, 1, 3)), "heads come first"),
         (lambda X, h: fold(X.reshape(*X.shape[:2], X.shape[2] // h, h).permute(0, 3, 1, 2)), "neighbours"),
+        (cut_into_h_first, "the cut was wrong"),
         (lambda X, h: cut(X, h).permute(0, 2, 1, 3).view(X.shape[0] * h, X.shape[1], -1), "RuntimeError"),
         (lambda X, h: fold(cut(X, h).permute(0, 2, 1, 3)) + 1, "index"),
     ],

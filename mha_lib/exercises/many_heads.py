@@ -3,7 +3,7 @@
 import torch
 
 from ..scoring import additive_scores
-from . import judge, randoms
+from . import compare, judge, randoms
 
 
 def _heads(X, W_q, W_k, W_v, W_o, num_heads=4, width=2, cut=False):
@@ -14,28 +14,38 @@ def _heads(X, W_q, W_k, W_v, W_o, num_heads=4, width=2, cut=False):
         yield (q @ k.mT / width**0.5).softmax(-1) @ v
 
 
+def _output(X, *maps, **how):
+    return torch.cat(list(_heads(X, *maps, **how)), -1) @ maps[3].T
+
+
 def check_loop(attempt):
     """A function of X (B, L, D), the four maps and num_heads → (B, L, D)."""
     X, *maps = randoms((2, 3, 8), *[(8, 8)] * 4)
-    W_o = maps[3]
+    *inner, W_o = maps
     heads = list(_heads(X, *maps))
     joined = torch.cat(heads, -1)
-
-    def wrong(*maps, **how):
-        return torch.cat(list(_heads(X, *maps, **how)), -1) @ W_o.T
-
-    cut, turned = wrong(*maps, cut=True), wrong(*(W.T for W in maps))
+    turned = _output(X, *(W.T for W in inner), W_o)
     mistakes = {
-        "You cut X first. Each head reads all features: cut the rows of W, not the columns of X.": cut,
+        "You cut X first. Each head reads all features: cut the rows of W, not the columns of X.": _output(X, *maps, cut=True),
         "W_o is missing: it maps the joined heads to the output.": joined,
         "W_o is applied the wrong way round: use its transpose, as nn.Linear does.": joined @ W_o,
-        "Divide by √d of one head (d = D / h = 2), not by √D.": wrong(*maps, width=8),
-        "The scores are not scaled.": wrong(*maps, width=1),
-        "nn.Linear keeps (outputs, inputs), so a map is applied as X @ W.T, with rows of W.": turned,
+        "Divide by √d of one head (d = D / h = 2), not by √D.": _output(X, *maps, width=8),
+        "The scores are not scaled.": _output(X, *maps, width=1),
+        "You took columns: nn.Linear keeps (outputs, inputs), so a head's share of W_q is rows of it, then .T.": turned,
         "The heads stand in the reverse order.": torch.cat(heads[::-1], -1) @ W_o.T,
         "All heads use the rows of the first: move the slice on with i.": torch.cat(heads[:1] * 4, -1) @ W_o.T,
     }
-    got = attempt(X, *maps, 4)
+    example, fixed = randoms((2, 4, 10), *[(10, 10)] * 4), None
+    try:
+        if compare(attempt(*example, 2), _output(*example, num_heads=2, width=5)) is None:
+            fixed = "The check uses other sizes than the example: take h and d from the arguments."
+        got = attempt(X, *maps, 4)
+    except RuntimeError as error:
+        yield fixed
+        # X (…, 10) met a share (5, 10)
+        yield "10 and 5x10" in str(error) and "You took columns of W_q, or forgot .T: a head's share of W_q is rows of it, then .T."
+        raise
+    yield compare(got, joined @ W_o.T) and fixed
     if isinstance(got, torch.Tensor) and got.shape == heads[0].shape:
         yield "The result is one head wide. Join the heads with torch.cat along the last axis; do not add them."
     yield judge(got, joined @ W_o.T, mistakes)

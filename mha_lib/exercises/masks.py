@@ -58,8 +58,11 @@ def check_decode(attempt):
     for lens, Lq, Lk in (([5, 4], 2, 5), ([3, 6, 0], 3, 6), ([4], 4, 4)):
         lens = torch.tensor(lens)
         size, real = (len(lens), Lq, Lk), length_mask(lens, Lk)
+        last_real = torch.arange(Lk) <= (lens[:, None] - Lq + torch.arange(Lq))[..., None]
         causal, top_left = causal_mask(Lq, Lk, align="bottom-right"), causal_mask(Lq, Lk)
         mistakes = {
+            "The queries stand in the last num_queries places of the box, the same for every sentence; padding is hidden as a key.": last_real,
+            "It is the wrong way round: True should mean “may attend”.": ~(real & causal),
             "The queries are the last words, but yours start at key 0: align bottom-right.": real & top_left,
             "The lengths are missing: padding may not be seen either.": causal.expand(size),
             "The causal part is missing: a query may not see later keys.": real.expand(size),

@@ -10,18 +10,22 @@ def _attend(q, k, v, scale=0.5, axis=-1):
 
 
 def check_attention(attempt):
-    """A function of q (3, 4), k (5, 4), v (5, 6) → (3, 6)."""
-    q, k, v = randoms((3, 4), (5, 4), (5, 6))
+    """A function of q (3, 4), k (7, 4), v (7, 6) → (3, 6); then with d = 9."""
+    q, k, v = randoms((3, 4), (7, 4), (7, 6))
     mistakes = {
         "The scores are not scaled: divide by √d before the softmax.": _attend(q, k, v, 1.0),
         "Your scale is 1/d. Divide by the square root of d.": _attend(q, k, v, 0.25),
         "You multiply by d or √d where you should divide by √d.": _attend(q, k, v, 2.0),
         "You multiply by d; divide by √d instead.": _attend(q, k, v, 4.0),
         "The softmax runs over the queries. Each row has to sum to 1: dim=-1.": _attend(q, k, v, axis=0),
-        "√d is taken of the number of keys. d is the width of a query: q.shape[-1].": _attend(q, k, v, 5**-0.5),
         "The softmax is missing: these are scores times values.": q @ k.T / 2 @ v,
     }
+    others = {2: "2", 5: "5", 3: "the number of queries", 7: "the number of keys", 6: "the width of v"}
+    root = "You took the root of {}; d is the width of a query here: q.shape[-1]."
+    mistakes |= {root.format(what): _attend(q, k, v, n**-0.5) for n, what in others.items()}
     yield judge(attempt(q, k, v), _attend(q, k, v), mistakes)
+    wide = randoms((3, 9), (7, 9), (7, 6))
+    yield compare(attempt(*wide), _attend(*wide, 1 / 3)) and "That is right for d = 4 only. Take d from the query: q.shape[-1]."
 
 
 def check_mend(attempt):
@@ -41,7 +45,10 @@ def check_mend(attempt):
 def check_softmax(attempt):
     """A softmax over the last axis that survives scores of 1000."""
     calm = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
-    if problem := compare(attempt(calm), calm.softmax(-1)):
+    got, want = attempt(calm), calm.softmax(-1)
+    if problem := compare(got, want):
+        if isinstance(got, torch.Tensor) and not compare(got / got.sum(-1, True) * got.sum(), want):
+            yield "You divided by the sum of the whole matrix: sum(-1, keepdim=True)."
         yield f"On {calm.tolist()}: {problem}"
     high = torch.tensor([[1000.0, 1000.0, 0.0], [0.0, 1.0, 2.0]])
     if compare(attempt(high[:1]), high[:1].softmax(-1)):

@@ -19,11 +19,13 @@ def check_split(attempt):
     )
     heads_first = "The heads come first, then the sentences. Sentence 1's heads should follow each other."
     striped = "You cut each word into (d, h). A head's features are neighbours: (h, d)."
+    wrong_cut = "You permute, but the cut was wrong: the axes after the first reshape are (B, L, h, d)."
     for X, h in _inputs():
         B, L, D = X.shape
         d = D // h
         mistakes = {
             straight: X.reshape(B * h, L, d),
+            wrong_cut: X.reshape(B, h, L, d).permute(0, 2, 1, 3).reshape(B * h, L, d),
             heads_first: X.reshape(B, L, h, d).permute(2, 0, 1, 3).flatten(0, 1),
             striped: X.reshape(B, L, d, h).permute(0, 3, 1, 2).flatten(0, 1),
         }
