@@ -55,7 +55,8 @@ def draw_scaling(d: int, measures: Sequence[str], alt: str) -> Drawing:
             ax.set_yticks([1, 32, 1024], ["1", "32", "1024"])
         elif name == "entropy":
             ax.axhline(math.log(KEYS), color="#666666", linestyle=":")
-            ax.text(1, math.log(KEYS) + 0.06, text.even, va="bottom", size=10)
+            paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the line at d
+            ax.text(1, math.log(KEYS) + 0.1, text.even, va="bottom", size=10, bbox=paper)
         if name != "variance":
             ax.set_ylim(0, {"largest": 1.02, "entropy": 2.8, "gradient": None}[name])
     figure.supxlabel(text.width, size=10.5)
