@@ -132,8 +132,7 @@ def load() -> MiniLM:
             name = name.replace(theirs, ours)
         if not name.startswith(("pooler", "embeddings.position_ids")):  # neither is needed here
             state[name] = tensor
-    with torch.device("meta"):  # no time and memory for weights that are replaced at once
-        model = MiniLM()
+    model = MiniLM()
     model.load_state_dict(state, assign=True)
     model.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     model.tokenizer.enable_padding(pad_token="[PAD]")
