@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import torch
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
-from torch.autograd.functional import jacobian
 
 from .errors import type_error, value_error
 from .fonts import drawable, families_for
@@ -57,16 +56,17 @@ def who_can_see_whom(
         x = torch.randn(2, num_words, width, generator=generator)
     if not isinstance(x, Tensor) or x.dim() != 3:
         raise value_error("x", "a tensor (B, L, D)", tuple(getattr(x, "shape", ())))
-    x = x.detach().double() if isinstance(layer, nn.Module) else x.detach()
-
-    def a_number_a_word(x: Tensor) -> Tensor:
+    x = (x.double() if isinstance(layer, nn.Module) else x).detach().requires_grad_()
+    with torch.enable_grad():
         output = Caller(layer)(x, x, x, valid_lens, attn_mask)[0]
         # A random sum of a word's features: that its gradient cancels has probability 0.
-        return output @ (torch.rand(output.shape[-1], generator=generator).to(output) + 0.5)
-
-    reach = jacobian(a_number_a_word, x)[:, 0].abs().amax(-1)
-    if not reach.any():
+        numbers = output @ (torch.rand(output.shape[-1], generator=generator).to(output) + 0.5)
+        if not numbers.requires_grad:
+            raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
+        rows = [torch.autograd.grad(n, x, retain_graph=True, allow_unused=True)[0] for n in numbers]
+    if any(row is None for row in rows):  # cut off; a gradient of 0 is an answer
         raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
+    reach = torch.stack([row[0].abs().amax(-1) for row in rows])
     return reach > 1e-12 * reach.max()
 
 

@@ -48,6 +48,14 @@ def test_right_layers():
     assert rows(who_can_see_whom(one_off)) == ["1100", "1110", "1111", "1111"]
 
 
+def test_in_an_empty_sentence_nobody_sees_anybody():
+    layer = mha.example().layer
+    assert not mha.who_can_see_whom(layer, valid_lens=torch.tensor([0, 2])).any()
+    for cut in (lambda X: X.detach(), lambda X: X.detach() @ layer.W_v.weight.float().requires_grad_()):
+        with pytest.raises(ValueError, match="gradient"):
+            mha.who_can_see_whom(cut, torch.ones(1, 3, 10))
+
+
 def test_nothing_is_changed_and_dropout_is_off():
     given = mha.MultiHeadAttention(10, 10, 10, 10, 2, dropout=0.9).train()
     x = torch.ones(1, 4, 10, requires_grad=True)

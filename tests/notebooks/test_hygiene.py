@@ -179,6 +179,10 @@ def version(book):
     book.metadata.language_info["version"] = "3.11.7"
 
 
+def slides_with_letters_from_elsewhere(book):
+    book.metadata["rise"]["theme"] = "simple"
+
+
 def skipped_by_comment(book):
     book.cells[2].source = "# NBVAL_SKIP\n2 + 2"
 
@@ -224,6 +228,7 @@ BAD = {
     link_that_says_nothing: "cell 1 the link “here” does not say where it goes",
     other_kernel: "does not name the kernel python3",
     version: "carries the version of the Python",
+    slides_with_letters_from_elsewhere: "would ask a server elsewhere",
     skipped_by_comment: "cell 2 is left out by nbval",
     skipped_by_tag: "cell 2 is left out by nbval",
     same_ids: "has cells without an id of their own",

@@ -125,12 +125,13 @@ def test_mine_copies_once_and_never_again(tmp_path):
     source = tmp_path / "notebooks" / "01_a.ipynb"
     picture = tmp_path / "notebooks" / "images" / "a.png"
     solution = tmp_path / "notebooks" / "solutions" / "01_a_solutions.ipynb"
-    for file in (source, picture, solution):
+    style = tmp_path / "notebooks" / "rise.css"
+    for file in (source, picture, solution, style):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("as published")
-    assert mine.copy_to_mine(tmp_path) == (["01_a.ipynb", "a.png", "01_a_solutions.ipynb"], [])
+    assert mine.copy_to_mine(tmp_path) == (["01_a.ipynb", "a.png", "rise.css", "01_a_solutions.ipynb"], [])
     own = tmp_path / "notebooks" / "mine" / "01_a.ipynb"
     own.write_text("my own work")
     source.write_text("as published, second edition")
-    assert mine.copy_to_mine(tmp_path) == ([], ["01_a.ipynb", "a.png", "01_a_solutions.ipynb"])
+    assert mine.copy_to_mine(tmp_path) == ([], ["01_a.ipynb", "a.png", "rise.css", "01_a_solutions.ipynb"])
     assert own.read_text() == "my own work"
