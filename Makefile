@@ -61,17 +61,18 @@ test-notebooks: $(VENV)/ready
 	$(PYTEST) $(NBVAL) notebooks
 
 lint: $(VENV)/ready
-	$(PY) -m ruff check mha_lib tests notebooks
+	$(PY) -m ruff check mha_lib tests tools notebooks
+	$(PY) -m ruff format --check mha_lib tests tools
 	$(PY) -m mypy
 
 notebooks: $(VENV)/ready
-	@$(ONE_THREAD) $(PY) tests/notebooks/refresh.py $(NB)
+	@$(ONE_THREAD) $(PY) tools/refresh.py $(NB)
 
 mine: $(VENV)/ready
-	@$(PY) tests/notebooks/mine.py
+	@$(PY) tools/mine.py
 
 site: $(VENV)/ready
-	@$(PY) -m mha_lib.site $(OUT)
+	@$(PY) tools/pages.py $(OUT)
 
 bench: $(VENV)/bench-ready
 	@for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done

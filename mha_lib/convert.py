@@ -62,9 +62,16 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         mend = "nn.MultiheadAttention has one embed_dim for both; its keys and values may differ."
         raise value_error("layer", expected, W_q.in_features, mend)
     made = nn.MultiheadAttention(
-        D, layer.num_heads, layer.attention.dropout, W_q.bias is not None, kdim=W_k.in_features,
-        vdim=W_v.in_features, batch_first=True, device=W_q.weight.device, dtype=W_q.weight.dtype,
-    )  # fmt: skip
+        D,
+        layer.num_heads,
+        layer.attention.dropout,
+        W_q.bias is not None,
+        kdim=W_k.in_features,
+        vdim=W_v.in_features,
+        batch_first=True,
+        device=W_q.weight.device,
+        dtype=W_q.weight.dtype,
+    )
     given: list[tuple[Tensor, Tensor | None]] = [(W.weight, W.bias) for W in (W_q, W_k, W_v)]
     given.append((torch.eye(D), None) if W_o is None else (W_o.weight, W_o.bias))
     _copy(given, _weights_of(made))

@@ -170,8 +170,9 @@ def our_layer(layer, queries, keys, values, keep=None):
     return layer(queries, keys, values, attn_mask=keep)
 
 
-def output_as_sum(layer: Layer, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, *,
-                  attn_mask=None) -> tuple[Tensor, Tensor]:  # fmt: skip
+def output_as_sum(
+    layer: Layer, queries: Tensor, keys: Tensor, values: Tensor, valid_lens=None, *, attn_mask=None
+) -> tuple[Tensor, Tensor]:
     """Take the output apart: output = Σ_i context_i · W_o[:, slice i]ᵀ + bias.
 
     Args:

@@ -50,9 +50,15 @@ def torch_layer(layer):
     """nn.MultiheadAttention with the weights of a MultiHeadAttention (query_size must be D)."""
     W_q, W_k, W_v, W_o = layer.W_q, layer.W_k, layer.W_v, layer.W_o
     theirs = nn.MultiheadAttention(
-        W_q.out_features, layer.num_heads, dropout=layer.attention.dropout, bias=W_q.bias is not None,
-        kdim=W_k.in_features, vdim=W_v.in_features, batch_first=True, dtype=W_q.weight.dtype,
-    )  # fmt: skip
+        W_q.out_features,
+        layer.num_heads,
+        dropout=layer.attention.dropout,
+        bias=W_q.bias is not None,
+        kdim=W_k.in_features,
+        vdim=W_v.in_features,
+        batch_first=True,
+        dtype=W_q.weight.dtype,
+    )
     with torch.no_grad():
         if theirs.in_proj_weight is None:
             theirs.q_proj_weight.copy_(W_q.weight)

@@ -3,7 +3,7 @@
 A module of this package holds the checks of one topic; splitting.check_merge is that of
 "splitting.merge". A check takes the learner's attempt and yields hints that name the likely
 mistake, or None; the first hint is shown, and without one the attempt is right. Where a number
-or a word is asked for, text/exercises.toml says it all.
+or a word is asked for, text/en/exercises.toml says it all.
 """
 
 import dis

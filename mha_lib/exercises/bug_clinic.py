@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ..bugs import FaultyAttention, bugs
+from ..clinic.bugs import FaultyAttention, bugs
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
 from ..text import read
@@ -51,7 +51,11 @@ def kills(test: Callable) -> Kills:
             weights.
     """
     layer = random_layer()
-    right = {"two heads": layer, "three heads": random_layer(12, 3), "with biases": random_layer(8, bias=True)}
+    right = {
+        "two heads": layer,
+        "three heads": random_layer(12, 3),
+        "with biases": random_layer(8, bias=True),
+    }
     refused = [name for name, one in right.items() if not _accepts(test, _disguised(one), one)]
     fate = {name: _accepts(test, bug.make(layer), layer) for name, bug in bugs.items()}
     caught, missed = ([name for name in fate if fate[name] == accepted] for accepted in (False, True))
@@ -74,7 +78,7 @@ def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
 def check_names(attempt):
     """{"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
     if not isinstance(attempt, dict) or set(attempt) != set(_WARD):
-        yield "A dictionary is asked for, with a name (or \"right\") for each of A, B, C and D."
+        yield 'A dictionary is asked for, with a name (or "right") for each of A, B, C and D.'
     for letter, name in attempt.items():
         if name in (None, ...):
             yield f"Patient {letter} has no name yet."

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from ..bugs import bugs
-from ..diagnose import diagnose
+from ..clinic.bugs import bugs
+from ..clinic.examination import diagnose
 from ..multihead import MultiHeadAttention
 from . import judge, random_layer
 
@@ -18,7 +18,7 @@ def check_mask(attempt):
         yield "Your function changes the mask that it is given; build a new one."
     in_place, tiled = keep.repeat_interleave(2, 0), keep.repeat(2, 1, 1)
     mistakes = {
-        "True still means \"may attend\". nn.MultiheadAttention shuts out where its mask is True.": in_place,
+        'True still means "may attend". nn.MultiheadAttention shuts out where its mask is True.': in_place,
         "The stack reads sentence 1 head A, sentence 1 head B, …: repeat each in place.": ~tiled,
         "Polarity and order are both the other way round.": tiled,
         "The polarity is right. One mask for each sentence and head is asked for: (B·h, Lq, Lk).": ~keep,
@@ -34,7 +34,9 @@ def check_packed(attempt):
         yield "Three matrices are asked for: the head's W_q, W_k and W_v."
     q, k, v = (part[2:4] for part in given.chunk(3))
     columns = torch.cat([part[:, 2:4] for part in given.chunk(3)])
-    by_head = "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v."
+    by_head = (
+        "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v."
+    )
     mistakes = {
         "These are columns. A head's part of a projection is d rows of it: each reads all D features.": columns,
         "That is k, q, v. The order in the packed matrix is q, k, v.": torch.cat([k, q, v]),

@@ -26,14 +26,17 @@ def check_loop(attempt):
     joined = torch.cat(heads, -1)
     turned = _output(X, *(W.T for W in inner), W_o)
     mistakes = {
-        "You cut X first. Each head reads all features: cut the rows of W, not the columns of X.": _output(X, *maps, cut=True),
+        "You cut X first. Each head reads all features: cut the rows of W, not the columns of X.": _output(
+            X, *maps, cut=True
+        ),
         "W_o is missing: it maps the joined heads to the output.": joined,
         "W_o is applied the wrong way round: use its transpose, as nn.Linear does.": joined @ W_o,
         "Divide by √d of one head (d = D / h = 2), not by √D.": _output(X, *maps, width=8),
         "The scores are not scaled.": _output(X, *maps, width=1),
         "You took columns: nn.Linear keeps (outputs, inputs), so a head's share of W_q is rows of it, then .T.": turned,
         "The heads stand in the reverse order.": torch.cat(heads[::-1], -1) @ W_o.T,
-        "All heads use the rows of the first: move the slice on with i.": torch.cat(heads[:1] * 4, -1) @ W_o.T,
+        "All heads use the rows of the first: move the slice on with i.": torch.cat(heads[:1] * 4, -1)
+        @ W_o.T,
     }
     example, fixed = randoms((2, 4, 10), *[(10, 10)] * 4), None
     try:
@@ -43,7 +46,10 @@ def check_loop(attempt):
     except RuntimeError as error:
         yield fixed
         # X (…, 10) met a share (5, 10)
-        yield "10 and 5x10" in str(error) and "You took columns of W_q, or forgot .T: a head's share of W_q is rows of it, then .T."
+        yield (
+            "10 and 5x10" in str(error)
+            and "You took columns of W_q, or forgot .T: a head's share of W_q is rows of it, then .T."
+        )
         raise
     yield compare(got, joined @ W_o.T) and fixed
     if isinstance(got, torch.Tensor) and got.shape == heads[0].shape:
@@ -54,7 +60,9 @@ def check_loop(attempt):
 def check_additive(attempt):
     """A function of q (Lq, n) and k (Lk, n), already mapped, and w_v (n,) → scores (Lq, Lk)."""
     q, k, w_v = randoms((2, 5), (3, 5), (5,), dtype=torch.float32)
-    no_tanh = "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it."
+    no_tanh = (
+        "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it."
+    )
     mistakes = {
         no_tanh: (q[:, None] + k[None]) @ w_v,
         "Rows and columns are swapped: rows are queries.": additive_scores(k, q, w_v),

@@ -14,7 +14,8 @@ def check_lengths(attempt):
         want = places < lens[:, None]
         mistakes = {
             "It is the wrong way round: True should mean “may attend”.": ~want,
-            "One key too many: places count from 0, so place i is real when i < length.": places <= lens[:, None],
+            "One key too many: places count from 0, so place i is real when i < length.": places
+            <= lens[:, None],
             "One key too few: places count from 0.": places < lens[:, None] - 1,
         }
         got = attempt(lens, Lk)

@@ -32,7 +32,9 @@ def check_test(attempt):
     wrong = {
         "a plain reshape": lambda S, h: S.reshape(-1, S.shape[1], h * S.shape[2]),
         "one for a stack with the heads first": lambda S, h: torch.cat(S.chunk(h), -1),
-        "one that joins the heads in reverse": lambda S, h: torch.cat(S.unflatten(0, (-1, h)).unbind(1)[::-1], -1),
+        "one that joins the heads in reverse": lambda S, h: torch.cat(
+            S.unflatten(0, (-1, h)).unbind(1)[::-1], -1
+        ),
         "one that interleaves the heads": lambda S, h: S.unflatten(0, (-1, h)).permute(0, 2, 3, 1).flatten(2),
     }
     for name, merge in (right | wrong).items():

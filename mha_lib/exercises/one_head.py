@@ -25,7 +25,10 @@ def check_attention(attempt):
     mistakes |= {root.format(what): _attend(q, k, v, n**-0.5) for n, what in others.items()}
     yield judge(attempt(q, k, v), _attend(q, k, v), mistakes)
     wide = randoms((3, 9), (7, 9), (7, 6))
-    yield compare(attempt(*wide), _attend(*wide, 1 / 3)) and "That is right for d = 4 only. Take d from the query: q.shape[-1]."
+    yield (
+        compare(attempt(*wide), _attend(*wide, 1 / 3))
+        and "That is right for d = 4 only. Take d from the query: q.shape[-1]."
+    )
 
 
 def check_mend(attempt):

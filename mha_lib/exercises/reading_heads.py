@@ -15,7 +15,9 @@ def check_looked_at(attempt):
     keys = torch.einsum("bhqk,bk->bhk", weights, real)
     mistakes = {
         "You added up the rows: that is what a query gives, and it is 1.": weights.sum(3),
-        "Padded words ask, too, but do not count here: leave out the queries from valid_lens on.": weights.sum(2),
+        "Padded words ask, too, but do not count here: leave out the queries from valid_lens on.": weights.sum(
+            2
+        ),
         "You left out padded keys. Leave out padded queries, which are the rows.": keys,
         "The sum is asked for, not the mean.": total / lengths[:, None, None],
     }

@@ -50,7 +50,7 @@ def check_verdict(attempt):
         ([0.5, 0.7], [0.1, 0.1, 0.6], "undecided", "b has the better mean, but the runs overlap."),
         ([0.4, 0.2], [0.4, 0.8], "undecided", "A run of a equals a run of b: a is not better in every run."),
         ([0.1, 0.9], [0.2, 0.3], "undecided", "a has the best run and the worst: they overlap."),
-    )  # fmt: skip
+    )
     for a, b, want, hint in cases:
         if attempt(list(a), list(b)) != want:
             yield f"a = {a}, b = {b}: {hint}"

@@ -10,7 +10,7 @@ import torch
 from torch.autograd import profiler
 
 from ..errors import value_error
-from ..style import Drawing, head_colour
+from ..look.style import Drawing, head_colour
 
 
 def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4) -> int:

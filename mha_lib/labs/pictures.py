@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import value_error
-from ..style import Drawing, head_colour
+from ..look.style import Drawing, head_colour
 
 
 def plot_runs(groups: dict[str, Sequence[float]], measured: str) -> Drawing:

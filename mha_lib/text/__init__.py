@@ -1,15 +1,22 @@
-"""Every sentence that the library shows, one .toml a picture, so that another language is another set."""
+"""Every sentence that the library shows: one folder a language, in it one .toml a picture."""
 
 import tomllib
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+_LANGUAGE = Path(__file__).parent / "en"  # another language is a folder beside it
+
 
 @cache
 def read(name: str) -> dict:
     """Return what the file NAME.toml of this package holds."""
-    return tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads((_LANGUAGE / f"{name}.toml").read_text("utf-8"))
+
+
+def topics() -> list[str]:
+    """Return the topics that have questions, in the order of the alphabet."""
+    return sorted(path.stem for path in (_LANGUAGE / "questions").glob("*.toml"))
 
 
 def sentences(name: str) -> SimpleNamespace:

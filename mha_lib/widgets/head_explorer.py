@@ -10,12 +10,12 @@ import traitlets
 from torch import Tensor
 
 from ..errors import value_error
-from ..heat_map import PALETTE
-from ..style import head_colour, head_letter, ink
+from ..heatmaps.draw import PALETTE
+from ..heatmaps.html import weight_table
+from ..heatmaps.read import WeightMaps, Words, read_maps
+from ..look.style import head_colour, head_letter, ink
 from ..text import counted, sentences
-from ..weight_maps import WeightMaps, Words, read_maps
 from .base import BrowserPicture
-from .tables import weight_table
 
 text = sentences("heads")
 MOST_WEIGHTS, MOST_WORDS = 1_000_000, 512
@@ -84,9 +84,15 @@ class HeadExplorer(BrowserPicture):
         attn_mask: Tensor | None = None,
     ):
         maps = read_maps(
-            weights, queries, keys, sample=sample, heads=heads, valid_lens=valid_lens, attn_mask=attn_mask,
+            weights,
+            queries,
+            keys,
+            sample=sample,
+            heads=heads,
+            valid_lens=valid_lens,
+            attn_mask=attn_mask,
             layers=True,
-        )  # fmt: skip
+        )
         shape = tuple(maps.weights.shape)
         if maps.weights.numel() > MOST_WEIGHTS or max(shape[2:]) > MOST_WORDS:
             expected = f"at most {MOST_WEIGHTS:,} weights of one sample, and {MOST_WORDS} words"

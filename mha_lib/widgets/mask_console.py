@@ -9,13 +9,13 @@ from torch import Tensor
 
 from ..errors import value_error
 from ..example import example
-from ..fonts import families_for
-from ..heat_map import badge, draw_map, inches, name_axis
-from ..mask_faults import CLOSE, Settings, findings, may_attend, remarks, weights_as_set
-from ..style import MONO, Drawing, head_colour, head_letter
+from ..heatmaps.draw import badge, draw_map, inches, name_axis
+from ..heatmaps.html import weight_table
+from ..labs.mask_faults import CLOSE, Settings, findings, may_attend, remarks, weights_as_set
+from ..look.fonts import families_for
+from ..look.style import MONO, Drawing, head_colour, head_letter
 from ..text import read, sentences
 from .picture_console import PictureConsole, image
-from .tables import weight_table
 
 text = sentences("console")
 DTYPES = ("float32", "float16")
@@ -148,6 +148,15 @@ def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], 
         for y, total in enumerate(values.sum(-1)):
             fine = abs(total - 1) <= CLOSE or (total == 0 and not may[y].any())
             mark = "NaN✗" if np.isnan(total) else f"{total:.2f}" + "✗" * (not fine)
-            ax.annotate(mark, (L - 0.5, y), (3, 0), textcoords="offset points", va="center", size=9,
-                        family=MONO, weight="normal" if fine else "bold", annotation_clip=False)  # fmt: skip
+            ax.annotate(
+                mark,
+                (L - 0.5, y),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                size=9,
+                family=MONO,
+                weight="normal" if fine else "bold",
+                annotation_clip=False,
+            )
     return figure

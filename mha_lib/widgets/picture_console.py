@@ -6,7 +6,7 @@ import threading
 
 import ipywidgets
 
-from ..style import Drawing
+from ..look.style import Drawing
 from .own_keys import OwnKeys
 
 DELAY = 0.12  # seconds of rest before the picture follows a control that moves

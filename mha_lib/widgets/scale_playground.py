@@ -8,8 +8,8 @@ from functools import lru_cache
 import ipywidgets
 
 from ..errors import value_error
-from ..scaling import WIDTHS, Scaling, measure_scaling
-from ..style import Drawing, head_colour
+from ..labs.scaling import WIDTHS, Scaling, measure_scaling
+from ..look.style import Drawing, head_colour
 from ..text import sentences
 from .picture_console import PictureConsole, image
 
@@ -91,9 +91,13 @@ class ScalePlayground(PictureConsole):
         d = self.controls["d"].value
         raw, scaled = _measured(d, False), _measured(d, True)
         said = text.report.format(
-            d=d, keys=KEYS, raw=raw.variance, scaled=scaled.variance, largest_raw=raw.largest,
+            d=d,
+            keys=KEYS,
+            raw=raw.variance,
+            scaled=scaled.variance,
+            largest_raw=raw.largest,
             largest_scaled=scaled.largest,
-        )  # fmt: skip
+        )
         pictures = "".join(image(draw_scaling(d, pair, said)) for pair in (MEASURES[:2], MEASURES[2:]))
         return f'<div style="display:flex;flex-wrap:wrap;gap:4px">{pictures}</div>', [("•", said)]
 

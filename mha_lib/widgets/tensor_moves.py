@@ -15,12 +15,13 @@ import traitlets
 from IPython import get_ipython
 from torch import Tensor
 
-from .. import moves_cells as cells
 from ..errors import MhaError, value_error
-from ..moves_axes import axis_name
-from ..moves_layout import CELL, NARROW, WIDE, index_words, tone
+from ..moves import cells
+from ..moves.axes import axis_name
+from ..moves.layout import CELL, NARROW, WIDE, index_words, tone
+from ..moves.recorder import watch
+from ..moves.recording import Recording, Step
 from ..text import sentences
-from ..watch import Recording, Step, watch
 from .base import BrowserPicture
 
 words = sentences("moves")
@@ -110,8 +111,12 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
     """Return what the browser needs: words and layouts as JSON, and the cells' numbers."""
     lanes = [recording] if beside is None else [recording, beside]
     numbers: list[np.ndarray] = []
-    shown: dict[str, Any] = {"lanes": [], "cell": CELL, "words": {**words.controls, **words.labels},
-                             "each": cells.EACH_CELL}
+    shown: dict[str, Any] = {
+        "lanes": [],
+        "cell": CELL,
+        "words": {**words.controls, **words.labels},
+        "each": cells.EACH_CELL,
+    }
     palette: dict[tuple[str, str], int] = {}
     for name, lane in zip(("right", "beside"), lanes, strict=False):
         small = cells.check_size(lane) <= cells.EACH_CELL
@@ -119,18 +124,29 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
         for frame in lane.frames:
             memory, starts = cells.frame_memory(frame)
             numbers += [step.ids.numpy().ravel() for step in frame] + [memory]
-            frames.append({
-                "operation": cells.frame_operation(frame), "within": frame[0].within,
-                "sentence": frame[0].sentence, "tape": cells.tape_words(frame), "memory": len(memory),
-                "steps": [_facts(step, start) for step, start in zip(frame, starts, strict=True)],
-                "pictures": [cells.frame_picture(frame, width, small) for width in (WIDE, NARROW)],
-            })
+            frames.append(
+                {
+                    "operation": cells.frame_operation(frame),
+                    "within": frame[0].within,
+                    "sentence": frame[0].sentence,
+                    "tape": cells.tape_words(frame),
+                    "memory": len(memory),
+                    "steps": [_facts(step, start) for step, start in zip(frame, starts, strict=True)],
+                    "pictures": [cells.frame_picture(frame, width, small) for width in (WIDE, NARROW)],
+                }
+            )
         chosen, corners = cells.colours(lane, palette)
         numbers.append(chosen)
-        shown["lanes"].append({
-            "title": words.labels[name], "frames": frames, "total": len(chosen), "shapes": corners,
-            "values": cells.values(lane), "origins": [[o.name, o.start] for o in lane.origins],
-        })
+        shown["lanes"].append(
+            {
+                "title": words.labels[name],
+                "frames": frames,
+                "total": len(chosen),
+                "shapes": corners,
+                "values": cells.values(lane),
+                "origins": [[o.name, o.start] for o in lane.origins],
+            }
+        )
     shown["palette"] = list(palette)
     if beside is not None:
         wrong, sentence = cells.compare(recording, beside)
@@ -141,10 +157,16 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
 
 def _facts(step: Step, start: int) -> dict:
     return {
-        "shape": step.shape, "stride": step.stride, "offset": step.offset, "start": start,
-        "contiguous": step.is_contiguous, "blank": cells.added(step),
-        "axes": [[[name, tone(name)] for name in axis_name(axis, number).split("·")]
-                 for number, axis in enumerate(step.axes)],
+        "shape": step.shape,
+        "stride": step.stride,
+        "offset": step.offset,
+        "start": start,
+        "contiguous": step.is_contiguous,
+        "blank": cells.added(step),
+        "axes": [
+            [[name, tone(name)] for name in axis_name(axis, number).split("·")]
+            for number, axis in enumerate(step.axes)
+        ],
     }
 
 
@@ -167,8 +189,10 @@ def _tables(recording: Recording) -> str:
                 row += f'<td style="background:{background};color:{front}">{shown}</td>'
             rows.append(f"<tr>{row}</tr>")
         names = html.escape(", ".join(step.axis_names))
-        found.append(f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
-                     f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{''.join(rows)}</table>")
+        found.append(
+            f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
+            f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{''.join(rows)}</table>"
+        )
     return "".join(found)
 
 
@@ -196,6 +220,7 @@ def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
         space["X"] = X
         exec(before, space)
         return eval(last, space)
+
     return watch(learners, torch.arange(float(B * L * D)).reshape(B, L, D), num_heads=h)
 
 

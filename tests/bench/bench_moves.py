@@ -39,6 +39,7 @@ def theirs():
         cut = flow.reshape(flow.input(array, name="X"), (2, 4, 2, 5))
         stack = flow.reshape(flow.transpose(cut, (0, 2, 1, 3)), (4, 4, 5))
         return len(stack.visualize(focus=(0, 0, 0))._repr_svg_().encode())
+
     return call
 
 

@@ -45,10 +45,15 @@ import pytest
 RISE_CSS = Path(__file__).parents[2] / "notebooks" / "rise.css"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # offline, whatever a page asks for
-)  # fmt: skip
+)
 LOCAL = {"127.0.0.1", None}  # None: data:, blob: and file: addresses have no host
 
 # What JupyterLab 4.6 itself writes to the console; nothing of ours may be added here.
@@ -122,11 +127,18 @@ def jupyter(tmp_path_factory):
     }
     server = Server(f"http://127.0.0.1:{free_port()}/", uuid.uuid4().hex, root)
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={urlsplit(server.url).port}", "--ServerApp.port_retries=0",
-        f"--IdentityProvider.token={server.token}", f"--ServerApp.root_dir={root}",
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={urlsplit(server.url).port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={server.token}",
+        f"--ServerApp.root_dir={root}",
         "--LabApp.expose_app_in_browser=True",
-    ]  # fmt: skip
+    ]
     log = home / "server.log"
     with log.open("w") as out:
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -266,9 +278,7 @@ class Lab:
         )
         book.page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         # The splash lies over the page until JupyterLab has restored its workspace.
-        book.page.wait_for_function(
-            "() => window.jupyterapp && window.jupyterapp.restored.then(() => true)"
-        )
+        book.page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored.then(() => true)")
         book.page.locator("#jupyterlab-splash").wait_for(state="detached")
         book.theme(theme)
         if run:

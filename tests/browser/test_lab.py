@@ -20,7 +20,9 @@ def test_a_widget_is_drawn(lab):
 
 
 def test_what_leaves_the_machine_is_seen(lab):
-    book = lab.open(["from IPython.display import HTML\nHTML('<img alt=\"x\" src=\"http://example.org/x.png\">')"])
+    book = lab.open(
+        ['from IPython.display import HTML\nHTML(\'<img alt="x" src="http://example.org/x.png">\')']
+    )
     book.page.wait_for_function("() => document.querySelector('img[alt=x]')?.complete")
     assert book.foreign() == ["http://example.org/x.png"]
     assert any("x.png" in text for text in book.errors())

@@ -8,7 +8,7 @@ import torch
 from playwright.sync_api import expect
 
 import mha_lib as mha
-from mha_lib.moves_layout import CELL, place
+from mha_lib.moves.layout import CELL, place
 from mha_lib.widgets import TensorMoves
 
 X = torch.arange(80.0).reshape(2, 4, 10)
@@ -83,10 +83,12 @@ def test_each_control_and_where_every_cell_goes(lab):
     expect(widget.get_by_role("button", name="Play")).to_be_visible(timeout=8000)
 
     tape = widget.locator(".mha-tape .mha-cell")
-    order = sorted(tape.evaluate_all("""cells => cells.map(cell => {
+    order = sorted(
+        tape.evaluate_all("""cells => cells.map(cell => {
       const box = cell.getBoundingClientRect();
       return [box.top, box.left, cell.dataset.address];
-    })"""))
+    })""")
+    )
     assert [int(address) for *_, address in order] == RIGHT.steps[3].memory.tolist()
 
     area = book.page.locator(".jp-WindowedPanel-outer, .jp-Notebook").first.bounding_box()
@@ -148,8 +150,11 @@ def test_side_by_side_counts_and_marks(lab, tmp_path):
     press(widget, "Last step")
     expect(widget.locator(".mha-wrong")).to_have_count(60)
     expect(widget.locator(".mha-verdict")).to_contain_text("60 of 80")
-    marked = widget.locator(".mha-lane >> nth=1").locator(".mha-wrong").evaluate_all(
-        "cells => cells.map(cell => Number(cell.dataset.address))")
+    marked = (
+        widget.locator(".mha-lane >> nth=1")
+        .locator(".mha-wrong")
+        .evaluate_all("cells => cells.map(cell => Number(cell.dataset.address))")
+    )
     bad = WRONG.steps[-1].addresses != RIGHT.steps[-1].addresses
     assert sorted(marked) == WRONG.steps[-1].addresses[bad].sort().values.tolist()
     assert widget.bounding_box()["height"] <= 600  # what a notebook shows at 1280 × 720
@@ -197,8 +202,9 @@ def test_the_learners_own_chain_right_and_wrong(lab):
 
 
 def test_instances_do_not_disturb_each_other_and_views_of_one_stay_in_step(lab):
-    book = lab.open([SETUP, "one = mha.widgets.TensorMoves(right)\none", "one",
-                     "mha.widgets.TensorMoves(wrong)"])
+    book = lab.open(
+        [SETUP, "one = mha.widgets.TensorMoves(right)\none", "one", "mha.widgets.TensorMoves(wrong)"]
+    )
     views = [book.cell(i).locator(".mha-moves") for i in (1, 2, 3)]
     press(views[0], "Next step")
     expect(views[1].locator(".mha-operation")).to_have_text("X.reshape(2, 4, 2, 5)")

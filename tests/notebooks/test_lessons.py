@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_lib import questions
+from mha_lib.widgets import questions
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
@@ -30,9 +30,7 @@ def plain_output(cell):
 
 def checks(path):
     """Return {exercise: what the saved check says}."""
-    return {
-        name: plain_output(cell) for cell in cells(path, "code") for name in CHECK.findall(source(cell))
-    }
+    return {name: plain_output(cell) for cell in cells(path, "code") for name in CHECK.findall(source(cell))}
 
 
 def solutions(lesson):

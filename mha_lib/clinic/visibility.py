@@ -1,0 +1,117 @@
+"""Which output word depends on which input word: read off the gradients, whatever the code."""
+
+import copy
+from collections.abc import Callable, Sequence
+
+import torch
+from matplotlib.patches import Rectangle
+from torch import Tensor, nn
+
+from ..errors import type_error, value_error
+from ..look.fonts import drawable, families_for
+from ..look.style import HEAD_COLOURS, Drawing
+from .foreign import Caller, find_maps
+
+SEEN, LEAK, UNSEEN = HEAD_COLOURS[0], HEAD_COLOURS[1], "#eeeeee"
+
+
+def who_can_see_whom(
+    layer: nn.Module | Callable,
+    x: Tensor | None = None,
+    valid_lens: Tensor | None = None,
+    *,
+    attn_mask: Tensor | None = None,
+    num_words: int = 4,
+) -> Tensor:
+    """Return where ∂ output_i / ∂ input_j is not zero: does word i see word j?
+
+    Args:
+        layer: a module or function for self-attention, called with x as queries, keys and
+            values, or with x alone. A module is copied, taken to float64 and eval mode.
+        x: (B, L, D); the first sentence is looked at. Without it random words are made, for
+            a module whose maps are found.
+        valid_lens, attn_mask: handed to the layer; True = may attend.
+        num_words: L, where no x is given.
+
+    Returns:
+        bool, (L, L); [i, j] is True where output word i depends on input word j.
+
+    Raises:
+        ValueError: no gradient reaches x, or x has not three axes.
+        TypeError: not something to call.
+
+    Example:
+        >>> from mha_lib import MultiHeadAttention, causal_mask
+        >>> layer = MultiHeadAttention(10, 10, 10, 10, 2)
+        >>> who_can_see_whom(layer, attn_mask=causal_mask(4, 4)).int().tolist()
+        [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    """
+    if not callable(layer):
+        raise type_error("layer", "a module or a function", type(layer).__name__)
+    if isinstance(layer, nn.Module):
+        layer = copy.deepcopy(layer).double().eval()
+    generator = torch.Generator().manual_seed(0)
+    if x is None:
+        width = find_maps(layer, 1)[0].in_features
+        x = torch.randn(2, num_words, width, generator=generator)
+    if not isinstance(x, Tensor) or x.dim() != 3:
+        raise value_error("x", "a tensor (B, L, D)", tuple(getattr(x, "shape", ())))
+    x = (x.double() if isinstance(layer, nn.Module) else x).detach().requires_grad_()
+    with torch.enable_grad():
+        output = Caller(layer)(x, x, x, valid_lens, attn_mask)[0]
+        # A random sum of a word's features: that its gradient cancels has probability 0.
+        numbers = output @ (torch.rand(output.shape[-1], generator=generator).to(output) + 0.5)
+        if not numbers.requires_grad:
+            raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
+        rows = [torch.autograd.grad(n, x, retain_graph=True, allow_unused=True)[0] for n in numbers]
+    if any(row is None for row in rows):  # cut off; a gradient of 0 is an answer
+        raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
+    reach = torch.stack([row[0].abs().amax(-1) for row in rows])
+    return reach > 1e-12 * reach.max()
+
+
+def plot_visibility(
+    seen: Tensor, words: Sequence[str] | None = None, *, allowed: Tensor | None = None, title: str = ""
+) -> Drawing:
+    """Draw who sees whom: rows are output words, columns input words.
+
+    Args:
+        seen: bool, (L, L), from `who_can_see_whom`.
+        words: L words for both axes; without them 1, 2, …
+        allowed: bool, (L, L); what is seen though it is not allowed gets a cross.
+        title: a line above.
+
+    Raises:
+        ValueError: not square or not boolean, or another number of words.
+
+    Example:
+        >>> plot_visibility(torch.eye(2).bool(), ["the", "cat"])
+        [picture] who sees whom, row by row: 10; 01
+    """
+    if seen.dim() != 2 or seen.dtype != torch.bool or (allowed is not None and allowed.shape != seen.shape):
+        raise value_error("seen", "a boolean tensor (L, L), and allowed like it", tuple(seen.shape))
+    names = [str(i + 1) for i in range(seen.shape[1])] if words is None else [str(word) for word in words]
+    if len(names) != seen.shape[1] or seen.shape[0] != seen.shape[1]:
+        raise value_error("words", f"{seen.shape[1]} words", f"{len(names)} words")
+    leaks = seen & ~allowed if allowed is not None else torch.zeros_like(seen)
+    L, rows = len(names), ["".join(str(int(cell)) for cell in row) for row in seen]
+    alt = f"who sees whom, row by row: {'; '.join(rows)}"
+    alt = f"{title}: {alt}" if title else alt
+    alt += f"; {int(leaks.sum())} leaks" if allowed is not None else ""
+    figure = Drawing(figsize=(1.6 + 0.5 * L, 1.3 + 0.5 * L), alt=alt, layout="constrained")
+    families = families_for("".join(names) + title)
+    ax = figure.add_subplot(xlabel="input word (is seen)", ylabel="output word (sees)")
+    ax.set_title(drawable(title, families), family=families, parse_math=False)
+    labels = [drawable(name, families) for name in names]
+    for i, j in torch.cartesian_prod(torch.arange(L), torch.arange(L)).tolist():
+        sees, leak = bool(seen[i, j]), bool(leaks[i, j])
+        colour = LEAK if leak else SEEN if sees else UNSEEN
+        ax.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, facecolor=colour, edgecolor="none"))
+        mark, ink = ("×", "white") if leak else ("●", "white") if sees else ("·", "#666666")
+        ax.text(j, i, mark, ha="center", va="center", color=ink, size=18 if leak else 12)
+    ax.set(xlim=(-0.5, L - 0.5), ylim=(L - 0.5, -0.5), aspect="equal")
+    ax.set_xticks(range(L), labels, family=families, parse_math=False)
+    ax.set_yticks(range(L), labels, family=families, parse_math=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return figure

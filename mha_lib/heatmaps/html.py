@@ -1,0 +1,42 @@
+"""Weights as HTML tables: what stands in for a picture on a code host, in print and in nbval."""
+
+import html
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from ..look.style import ink
+from ..text import sentences
+from .draw import BAD, MASKED, weight_colour
+
+text = sentences("heads")
+
+
+def weight_table(
+    caption: str,
+    weights: Tensor,
+    keep: Tensor,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    sums: bool = False,
+) -> str:
+    """Return one head's map as a table, two decimals a weight: rows are queries, columns keys."""
+    names = ["", *keys, *([text.explorer["sum"]] if sums else [])]
+    rows = ["".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
+    for query, row, may in zip(queries, weights.tolist(), keep.tolist(), strict=True):
+        cells = [_cell(weight, seen) for weight, seen in zip(row, may, strict=True)]
+        cells += [f"<td>{_number(sum(row))}</td>"] * sums
+        rows.append(f'<th scope="row">{html.escape(query)}</th>' + "".join(cells))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><caption>{html.escape(caption)}</caption>{body}</table>"
+
+
+def _number(weight: float) -> str:
+    return f"{weight:.2f}" if weight == weight else text.explorer["nan"]
+
+
+def _cell(weight: float, seen: bool) -> str:
+    if not seen:
+        return f'<td style="background:{MASKED};color:#000000">{text.explorer["none"]}</td>'
+    paper = weight_colour(weight) if weight == weight else BAD
+    return f'<td style="background:{paper};color:{ink(paper)}">{_number(weight)}</td>'

@@ -1,0 +1,1 @@
+"""How everything looks: colours and figures (`style`), letters (`fonts`), printed tables (`table`)."""

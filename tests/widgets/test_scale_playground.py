@@ -1,0 +1,89 @@
+"""The measured reason for ÷√d, and the widget that shows it."""
+
+import math
+import re
+import time
+
+import pytest
+import torch
+
+import mha_lib as mha
+from mha_lib.labs.scaling import WIDTHS, measure_scaling
+from mha_lib.widgets import ScalePlayground
+from mha_lib.widgets.picture_console import DELAY
+
+
+@pytest.mark.parametrize(
+    ("d", "largest_without", "largest_with"), [(4, 0.486, 0.301), (64, 0.862, 0.319), (512, 0.953, 0.321)]
+)
+def test_variance_and_largest_weight(d, largest_without, largest_with):
+    """Var(q·k) is d, and 1 after ÷√d; the largest of ten weights as measured elsewhere with 4000 draws."""
+    without, scaled = measure_scaling(d, 1.0), measure_scaling(d)
+    assert without.variance == pytest.approx(d, rel=0.06) and without.expected == d
+    assert scaled.variance == pytest.approx(1, rel=0.06) and scaled.expected == 1
+    assert without.largest == pytest.approx(largest_without, abs=0.02)
+    assert scaled.largest == pytest.approx(largest_with, abs=0.02)
+
+
+def test_theory_for_any_scale():
+    half = measure_scaling(16, 0.5)
+    assert half.expected == 4 and half.variance == pytest.approx(4, rel=0.06)
+
+
+def test_the_same_draw_for_every_scale():
+    assert measure_scaling(16).variance == pytest.approx(measure_scaling(16, 1.0).variance / 16, rel=1e-4)
+    assert measure_scaling(16) == measure_scaling(16) != measure_scaling(16, seed=1)
+
+
+def test_the_global_seed_is_left_alone():
+    torch.manual_seed(3)
+    want = torch.rand(2)
+    torch.manual_seed(3)
+    measure_scaling(8)
+    torch.testing.assert_close(torch.rand(2), want)
+
+
+def test_the_gradient_by_the_formula():
+    """d w_max / d scores = w_max (1{j = max} − w): its length for one query, by hand."""
+    found = measure_scaling(3, keys=4, queries=1, seed=2)
+    generator = torch.Generator().manual_seed(2)
+    q, k = torch.randn(1, 1, 3, generator=generator), torch.randn(1, 4, 3, generator=generator)
+    weights = ((q @ k.mT)[0, 0] / math.sqrt(3)).softmax(-1)
+    top = weights.argmax()
+    gradient = weights[top] * (torch.nn.functional.one_hot(top, 4) - weights)
+    assert found.gradient == pytest.approx(float(gradient.norm()), rel=1e-4)
+    assert found.entropy == pytest.approx(float(torch.distributions.Categorical(weights).entropy()), rel=1e-4)
+
+
+def test_bounds():
+    assert measure_scaling(1, 0.0).entropy == pytest.approx(math.log(10))
+    assert measure_scaling(1024, 1.0).gradient < 0.2 * measure_scaling(1024).gradient
+
+
+@pytest.mark.parametrize("wrong", [{"d": 0}, {"d": 4, "keys": 1}, {"d": 4, "queries": 0}])
+def test_sizes_that_measure_nothing(wrong):
+    with pytest.raises(mha.InputValueError):
+        measure_scaling(**wrong)
+
+
+def test_the_playground_follows_its_control():
+    playground = ScalePlayground(4)
+    before, picture = playground.redraws, playground._picture.value
+    for d in (8, 16, 32, 512):
+        playground.controls["d"].value = d
+    time.sleep(DELAY)
+    assert "d = 512" in playground.report and "(theory: 512)" in repr(playground)
+    assert playground.redraws == before + 1 and playground._picture.value != picture
+    assert "d = 512" in re.search(r'alt="([^"]*)"', playground._picture.value)[1]
+
+
+def test_the_fallback_holds_every_width():
+    html = ScalePlayground().fallback()
+    assert [int(d) for d in re.findall(r'<th scope="row">(\d+)</th>', html)] == list(WIDTHS)
+    cells = re.findall(r"<td>([\d.]+)</td>", html)
+    assert cells[:2] == [f"{measure_scaling(1, 1.0).variance:.1f}", f"{measure_scaling(1).variance:.1f}"]
+
+
+def test_a_width_that_is_not_offered():
+    with pytest.raises(mha.InputValueError, match="1024"):
+        ScalePlayground(3)

@@ -1,0 +1,291 @@
+"""TensorMoves without a browser: state, fallback, comparison, the learner's chain, one-file HTML."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+
+import mha_lib as mha
+from mha_lib.moves.cells import compare, short
+from mha_lib.widgets import TensorMoves
+
+X = torch.arange(80.0).reshape(2, 4, 10)
+SIZES = {"sentences": 2, "words": 4, "features": 10, "heads": 2}
+
+
+def split(X):
+    return X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5)
+
+
+RIGHT = mha.watch(split, X)
+WRONG = mha.watch(lambda X: X.reshape(4, 4, 5), X)
+
+
+def cells_of(widget):
+    """Decode the numbers as the browser does: for each lane and frame the cells and the memory."""
+    numbers, at, lanes = np.frombuffer(widget.numbers, "<i4"), 0, []
+    for lane in widget.pictures["lanes"]:
+        frames = []
+        for frame in lane["frames"]:
+            ids = []
+            for step in frame["steps"]:
+                count = int(np.prod(step["shape"], dtype=int))
+                ids.append(numbers[at : at + count].reshape(step["shape"]))
+                at += count
+            frames.append((ids, numbers[at : at + frame["memory"]]))
+            at += frame["memory"]
+        lanes.append((frames, numbers[at : at + lane["total"]]))
+        at += lane["total"]
+    return lanes, numbers[at:]
+
+
+def test_the_state_holds_torchs_addresses_and_the_memory():
+    (lane,), rest = cells_of(TensorMoves(RIGHT))
+    frames, colours = lane
+    for (ids, memory), step in zip(frames, RIGHT.steps, strict=True):
+        assert (ids[0] == step.addresses.numpy()).all() and (memory == step.memory.numpy()).all()
+    assert len(colours) == 80 and not len(rest)
+
+
+def test_state_is_small():
+    widget = TensorMoves(RIGHT)
+    assert len(json.dumps(widget.pictures)) + len(widget.numbers) < 30_000
+
+
+def test_call_to_state_is_fast():
+    """A generous bound for noisy machines; `make bench` measures the 20 ms."""
+    TensorMoves(mha.watch(split, X))
+    best = min(timed() for _ in range(5))
+    assert best < 0.2
+
+
+def timed():
+    start = time.perf_counter()
+    TensorMoves(mha.watch(split, X))
+    return time.perf_counter() - start
+
+
+def test_colours_tell_head_and_word_apart():
+    (lane,), _ = cells_of(TensorMoves(RIGHT))
+    colours = lane[1].reshape(2, 4, 2, 5)
+    assert (colours == colours[:1, :, :, :1]).all()  # same for both sentences and all features of a head
+    assert len(np.unique(colours)) == 4 * 2
+
+
+def test_no_sentence_of_a_state_is_written_in_the_script():
+    script = (
+        mha.widgets.TensorMoves._esm.path
+        if hasattr(TensorMoves._esm, "path")
+        else mha.__path__[0] + "/widgets/static/tensor_moves.js"
+    )
+    code = re.sub(r"//.*|/\*.*?\*/", "", open(script, encoding="utf-8").read(), flags=re.S)
+    assert not re.findall(r'"[A-Z][a-z]+ [a-z]+[^"]*"', code)
+
+
+def test_side_by_side_counts_and_says_what_is_mixed():
+    wrong, sentence = compare(RIGHT, WRONG)
+    assert int(wrong.sum()) == 60 and "60 of 80" in sentence
+    assert "Sentence 1 · head A now holds heads A and B of words 1 and 2" in sentence
+    widget = TensorMoves(RIGHT, beside=WRONG)
+    _, marks = cells_of(widget)
+    assert marks.sum() == 60 and widget.pictures["compare"]["sentence"] == sentence
+    assert "60 of 80" in repr(widget) and "60 of 80" in widget.fallback()
+
+
+def test_a_merge_without_permute_says_whose_words_are_mixed():
+    """649453932/Chinese-Text-Classification-Pytorch#10: merging without transposing back."""
+    heads = split(X)
+    good = mha.watch(
+        lambda X: X.reshape(2, 2, 4, 5).transpose(1, 2).reshape(2, 4, 10),
+        heads,
+        axes=("sentence", "word", "feature"),
+    )
+    bad = mha.watch(lambda X: X.reshape(2, 4, 10), heads)
+    assert "60 of 80" in compare(good, bad)[1]
+    full = [
+        mha.watch(lambda X, end=end: end(split(X)), X)
+        for end in (
+            lambda Y: Y.reshape(2, 2, 4, 5).transpose(1, 2).reshape(2, 4, 10),
+            lambda Y: Y.reshape(2, 4, 10),
+        )
+    ]
+    assert "Sentence 1 · word 1 now holds head A of words 1 and 2" in compare(*full)[1]
+
+
+def test_after_arithmetic_the_values_are_compared_not_the_addresses():
+    def attend(split):
+        return mha.watch(lambda X: split(X) @ split(X).mT, X / 80)
+
+    wrong, sentence = compare(attend(split), attend(lambda X: X.reshape(4, 4, 5)))
+    expected = split(X / 80) @ split(X / 80).mT, (X / 80).reshape(4, 4, 5) @ (X / 80).reshape(4, 4, 5).mT
+    assert wrong.equal(~torch.isclose(*expected)) and wrong.any()
+    assert sentence == f"Same shape, but {int(wrong.sum())} of 64 numbers differ (marked ×)."
+    assert "same numbers" in compare(attend(split), attend(lambda X: split(X).clone()))[1]
+
+
+def test_comparing_equal_and_differently_shaped_results():
+    assert "same numbers in every place" in compare(RIGHT, RIGHT)[1]
+    assert compare(RIGHT, mha.watch(lambda X: X.mT, X))[1] == "Other shapes: (4, 4, 5) and (2, 10, 4)."
+
+
+def test_fallback_is_deterministic_has_every_step_and_parses_no_markup():
+    first, second = (TensorMoves(mha.watch(split, X)).fallback() for _ in range(2))
+    assert first == second and first.count("<table>") == 4 and first.count(">79</td>") == 4
+    assert "<th>sentence 2 · head B · word 4</th>" in first
+    odd = mha.watch(lambda X: X.mT, X, axes=("<b>", "a&b", "x"))
+    assert "<b>" not in TensorMoves(odd).fallback() and "&lt;b&gt;" in TensorMoves(odd).fallback()
+
+
+def test_repr_is_fixed_and_the_bundle_has_the_fallback():
+    widget = TensorMoves(RIGHT)
+    assert repr(widget).startswith("TensorMoves: X (2, 4, 10) → X.reshape(2, 4, 2, 5)")
+    data, _ = widget._repr_mimebundle_()
+    assert data["text/html"] == widget.fallback() and data["text/plain"] == repr(widget)
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_save_html_is_one_file_without_network(tmp_path):
+    odd = mha.watch(lambda X: X.mT, X, axes=("</script><b>", "b", "c"))
+    path = TensorMoves(odd).save_html(tmp_path / "moves.html", title="<Moves> & more")
+    page = path.read_text(encoding="utf-8")
+    assert not re.findall(r"""(?:src|href)=|url\(|https?://(?!www\.w3\.org)""", page)
+    assert "</script><b>" not in page and "&lt;Moves&gt; &amp; more" in page
+    assert page.count("<script") == 3
+
+
+def test_the_learners_chain_runs_in_python():
+    widget = TensorMoves.playground()
+    assert widget.recording.steps[-1].shape == (4, 4, 5)
+    widget._handle_custom_msg({"kind": "run", "chain": "X.mT", "sizes": SIZES}, [])
+    assert widget.recording.steps[-1].shape == (2, 10, 4) and widget.trouble == ""
+    assert [s.operation for s in widget.recording.steps] == ["X", "X.mT"]
+    widget.run("Y = X.reshape(B, L, h, d)\nY.permute(0, 2, 1, 3)", {**SIZES, "features": 12, "heads": 3})
+    assert widget.recording.steps[-1].shape == (2, 3, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("chain", "torchs", "hint"),
+    [
+        ("X.reshape(3, 3)", "invalid for input of size 80", "these give 9"),
+        ("X.permute(0, 2, 1).view(80)", "view size is not compatible", "contiguous()"),
+        ("X.permute(0, 1)", "does not match", "every axis exactly once"),
+        ("X.transpose(0, 5)", "Dimension out of range", "numbered from 0"),
+        ("Z.mT", "name 'Z' is not defined", "Names you can use"),
+        ("X.reshap(80)", "no attribute 'reshap'", "spelling"),
+        ("X.reshape(2, ", "never closed", "brackets"),
+        ("X.shape", "fn: expected", ""),
+        ("y = X", "has to give a tensor", ""),
+        ("", "has to give a tensor", ""),
+        ("X.tolist()", "fn: expected", ""),
+    ],
+)
+def test_a_mistake_is_told_in_torchs_words_with_a_hint_and_the_picture_stays(chain, torchs, hint):
+    widget = TensorMoves.playground()
+    before = widget.numbers, widget.pictures, widget.step
+    widget.run(chain, SIZES)
+    assert torchs in widget.trouble and hint in widget.trouble
+    assert (widget.numbers, widget.pictures, widget.step) == before
+    widget.run("X.mT", SIZES)
+    assert widget.trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({**SIZES, "heads": 3}, "10 features cannot be shared evenly by 3 heads; try 1, 2, 5, 10 heads"),
+        ({**SIZES, "words": 0}, "at least 1"),
+        ({**SIZES, "words": 50_000}, "100,000 cells"),
+    ],
+)
+def test_sizes_that_cannot_be_are_explained(sizes, said):
+    """fastplotlib/fastplotlib#155: an illegal pair is explained in place."""
+    widget = TensorMoves.playground()
+    widget.run("X.mT", sizes)
+    assert said in widget.trouble
+
+
+def test_the_chain_sees_the_notebooks_names_and_changes_none(monkeypatch):
+    shell = InteractiveShell.instance()
+    try:
+        shell.user_ns["turn"] = lambda X: X.mT
+        widget = TensorMoves.playground("turn(X)")
+        assert widget.recording.steps[-1].shape == (2, 10, 4)
+        widget.run("X = X.mT\nX", SIZES)
+        assert "X" not in shell.user_ns
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_a_widget_without_edit_runs_nothing():
+    widget = TensorMoves(RIGHT)
+    widget._handle_custom_msg({"kind": "run", "chain": "X.mT", "sizes": SIZES}, [])
+    assert widget.recording is RIGHT
+
+
+def test_a_message_of_another_kind_is_let_be():
+    widget = TensorMoves.playground()
+    widget._handle_custom_msg({"kind": "other"}, [])
+    widget._handle_custom_msg("text", [])
+
+
+def test_too_many_cells_are_refused_with_a_smaller_example():
+    """jessevig/bertviz#82: a long input never freezes the page."""
+    big = mha.watch(lambda X: X.mT, torch.zeros(2, 300, 200))
+    with pytest.raises(mha.InputValueError, match=r"100,000 cells, got 120,000 cells.*\(2, 4, 10\)"):
+        TensorMoves(big)
+    with pytest.raises(mha.InputTypeError, match="watch"):
+        TensorMoves(X)
+    with pytest.raises(mha.InputTypeError, match="watch"):
+        TensorMoves(RIGHT, beside=X)
+
+
+def test_many_cells_have_no_texts_and_stay_light():
+    many = TensorMoves(mha.watch(lambda X: X.mT, torch.zeros(10, 100, 100)))
+    assert many.pictures["lanes"][0]["values"] == [] and len(json.dumps(many.pictures)) < 30_000
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 0, 3), (1, 1, 1), (2, 2, 2, 2, 2, 2)])
+def test_any_number_of_axes_has_a_picture(shape):
+    recording = mha.watch(lambda X: X.clone(), torch.zeros(shape))
+    widget = TensorMoves(recording)
+    assert len(widget.pictures["lanes"][0]["frames"]) == 2 and widget.fallback()
+
+
+def test_padding_and_several_tensors():
+    recording = mha.watch(lambda X: torch.nn.functional.pad(X.chunk(2, -1)[1], (1, 0)), X)
+    (lane,), _ = cells_of(TensorMoves(recording))
+    assert [len(ids) for ids, _ in lane[0]] == [1, 2, 1]
+    assert (lane[0][2][0][0][..., 0] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (37, "37"),
+        (-5, "-5"),
+        (0.25, ".25"),
+        (-0.25, "-.25"),
+        (3.14159, "3.14"),
+        (-3.14159, "-3.1"),
+        (12.345, "12.3"),
+        (123.45, "123"),
+        (0.0004, "4e-4"),
+        (-0.0004, "-4e-4"),
+        (1e7, "1e7"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-∞"),
+        (True, "1"),
+        (0.999, "1.00"),
+        (1e-9, "0"),
+    ],
+)
+def test_numbers_are_short(value, shown):
+    assert short(value) == shown and len(short(value)) <= 5
+
+
+def test_saved_state_has_no_machine_dependent_text():
+    assert TensorMoves(RIGHT).pictures == TensorMoves(mha.watch(split, X.clone())).pictures
