@@ -8,6 +8,7 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import ipywidgets
 
@@ -16,6 +17,7 @@ from ..text import read, sentences, topics
 from .own_keys import OwnKeys
 
 text = sentences("learning")
+RUN = f"<p><i>{text.run_to_answer}</i></p>"
 _given: dict[str, int] = {}
 
 
@@ -33,7 +35,7 @@ class Question:
     def feedback(self, chosen: int) -> str:
         """Return what to tell someone who chose the option with this index."""
         if chosen == self.right:
-            return text.chose_right.format(because=self.because)
+            return str(text.chose_right.format(because=self.because))
         thought = self.wrong[chosen] if self.wrong else ""
         return " ".join(text.chose_wrong.format(thought=thought, because=self.because).split())
 
@@ -51,30 +53,43 @@ def load(topic: str) -> dict[str, Question]:
     return {f"{topic}.{key}": Question(f"{topic}.{key}", **table) for key, table in tables.items()}
 
 
-def _question(name: str) -> Question:
+def question(name: str) -> Question:
+    """Return the question of this full name.
+
+    Raises:
+        ValueError: if there is no such question.
+    """
     questions = load(name.partition(".")[0])
     if name not in questions:
         raise value_error("name", f"one of {sorted(questions)}", repr(name))
     return questions[name]
 
 
-class _Asking(ipywidgets.VBox):
-    """Controls that show their `fallback` where no kernel is at hand."""
+class _Live(ipywidgets.VBox):  # type: ignore[misc]
+    """A box that shows its `fallback` where no kernel is at hand."""
 
-    def _repr_mimebundle_(self, **kwargs):
+    def fallback(self) -> str:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         data = dict(super()._repr_mimebundle_(**kwargs))
-        note = f"<p><i>{text.run_to_answer}</i></p>"
-        return {**data, "text/plain": repr(self), "text/html": self.fallback() + note}
+        return {**data, "text/plain": repr(self), "text/html": self.fallback()}
 
 
-class Ask(_Asking):
+def _asked(question: Question) -> str:
+    """Return the question and its options, for where nobody can choose."""
+    options = "".join(f"<li>{html.escape(option)}</li>" for option in question.options)
+    return f"<p><b>{html.escape(question.ask)}</b></p><ol>{options}</ol>"
+
+
+class Ask(_Live):
     """A question with its options; `feedback` tells at once whether the choice is right."""
 
     def __init__(self, question: Question, feedback: bool = False):
         self.question = question
         self._feedback = feedback
         self.choice = ipywidgets.RadioButtons(
-            options=[(option, index) for index, option in enumerate(question.options)],
+            options=[(f"{index + 1}. {option}", index) for index, option in enumerate(question.options)],
             value=_given.get(question.name),
             layout=ipywidgets.Layout(width="100%"),
         )
@@ -86,7 +101,7 @@ class Ask(_Asking):
         if self.choice.value is not None:
             self._chosen({"new": self.choice.value})
 
-    def _chosen(self, change) -> None:
+    def _chosen(self, change: dict[str, Any]) -> None:
         _given[self.question.name] = change["new"]
         if self._feedback:
             self.answer.value = html.escape(self.question.feedback(change["new"]))
@@ -96,22 +111,22 @@ class Ask(_Asking):
 
     def fallback(self) -> str:
         """Return the question and its options."""
-        options = "".join(f"<li>{html.escape(option)}</li>" for option in self.question.options)
-        return f"<p><b>{html.escape(self.question.ask)}</b></p><ol type='a'>{options}</ol>"
+        return _asked(self.question) + RUN
 
 
-class Quiz(_Asking):
+class Quiz(_Live):
     """Several questions, a tab for each; an answer is judged at once and marks its tab."""
 
     def __init__(self, questions: Iterable[Question]):
         self.asks = [Ask(question, feedback=True) for question in questions]
         self.tabs = ipywidgets.Tab(self.asks)
+        self.tabs.add_class(OwnKeys.WHERE)
         super().__init__([self.tabs])
         for ask in self.asks:
             ask.choice.observe(self._mark, names="value")
         self._mark()
 
-    def _mark(self, _change=None) -> None:
+    def _mark(self, _change: object = None) -> None:
         for number, ask in enumerate(self.asks):
             chosen, right = ask.choice.value, ask.question.right
             sign = "" if chosen is None else " ✓" if chosen == right else " ✗"
@@ -122,31 +137,40 @@ class Quiz(_Asking):
 
     def fallback(self) -> str:
         """Return all questions with their options, one below the other."""
-        return "".join(ask.fallback() for ask in self.asks)
+        return "".join(_asked(ask.question) for ask in self.asks) + RUN
 
 
-@dataclass(frozen=True)
-class Reveal:
-    """What was predicted, what is so, and why."""
+class Reveal(_Live):
+    """What was predicted, what is so, and why; closed where no kernel is at hand."""
 
-    question: Question
-    predicted: int | None
+    def __init__(self, question: Question, predicted: int | None):
+        self.question, self.predicted = question, predicted
+        style = "border-left: 4px solid #0072B2; padding: 4px 10px; white-space: pre-wrap"
+        said = html.escape(f"{self._judged()}\n{self._answer()}")
+        super().__init__([ipywidgets.HTML(f'<div role="status" style="{style}">{said}</div>')])
+
+    def _judged(self) -> str:
+        question, predicted = self.question, self.predicted
+        if predicted is None:
+            return str(text.no_prediction)
+        agrees = predicted == question.right
+        sentences = [text.predicted.format(option=question.options[predicted])]
+        sentences.append(text.agrees if agrees else text.differs)
+        if question.wrong and not agrees:
+            sentences.append(question.wrong[predicted])
+        return " ".join(sentences)
+
+    def _answer(self) -> str:
+        answer = text.answer.format(option=self.question.options[self.question.right])
+        return f"{answer} {self.question.because}"
 
     def __repr__(self) -> str:
-        question = self.question
-        if self.predicted is None:
-            said = text.no_prediction
-        else:
-            verdict = text.agrees if self.predicted == question.right else text.differs
-            said = f"{text.predicted.format(option=question.options[self.predicted])} {verdict}"
-            if self.predicted != question.right and question.wrong:
-                said = f"{said} {question.wrong[self.predicted]}".strip()
-        answer = text.answer.format(option=question.options[question.right])
-        return f"{said}\n{answer} {question.because}"
+        return f"Reveal({self.question.name!r})"
 
-    def _repr_html_(self) -> str:
-        style = "border-left: 4px solid #0072B2; padding: 4px 10px; white-space: pre-wrap"
-        return f'<div style="{style}">{html.escape(repr(self))}</div>'
+    def fallback(self) -> str:
+        """Return the answer, folded, so that nobody reads it before choosing."""
+        answer = html.escape(self._answer())
+        return f"<details><summary>{html.escape(text.folded)}</summary><p>{answer}</p></details>"
 
 
 def predict(name: str) -> Ask:
@@ -159,7 +183,7 @@ def predict(name: str) -> Ask:
         >>> predict("start.numbers")
         Ask('start.numbers')
     """
-    return Ask(_question(name))
+    return Ask(question(name))
 
 
 def reveal(name: str) -> Reveal:
@@ -169,20 +193,36 @@ def reveal(name: str) -> Reveal:
         ValueError: if there is no such question.
 
     Example:
-        >>> print(repr(reveal("start.numbers")).splitlines()[1][:15])
-        The answer: 80.
+        >>> reveal("start.numbers")
+        Reveal('start.numbers')
     """
-    return Reveal(_question(name), _given.get(name))
+    return Reveal(question(name), _given.get(name))
 
 
-def quiz(topic: str = "quiz") -> Quiz:
-    """Show all questions of a topic; each choice is answered at once.
+def quiz_questions(topic: str = "quiz", only: Iterable[str] | None = None) -> list[Question]:
+    """Return the questions of a topic, or `only` those of these short names, in their order.
 
     Raises:
-        ValueError: if there is no such topic.
+        ValueError: if there is no such topic, or no such question in it.
+    """
+    questions = load(topic)
+    if only is None:
+        return list(questions.values())
+    short = {name.partition(".")[2]: asked for name, asked in questions.items()}
+    for name in (names := list(only)):
+        if name not in short:
+            raise value_error("only", f"names out of {list(short)}", repr(name))
+    return [short[name] for name in names]
+
+
+def quiz(topic: str = "quiz", only: Iterable[str] | None = None) -> Quiz:
+    """Show the questions of a topic, or `only` some; each choice is answered at once.
+
+    Raises:
+        ValueError: if there is no such topic, or no such question in it.
 
     Example:
-        >>> quiz("start")
-        Quiz(1 questions)
+        >>> quiz(only=["reshape", "slice"])
+        Quiz(2 questions)
     """
-    return Quiz(load(topic).values())
+    return Quiz(quiz_questions(topic, only))

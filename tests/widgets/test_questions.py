@@ -1,5 +1,7 @@
 """Predictions and the quiz: well-formed data, recorded choices, fixed representations."""
 
+import html
+
 import pytest
 
 import mha_lib as mha
@@ -24,8 +26,13 @@ def test_questions_are_well_formed(topic):
             assert len(question.wrong) == len(question.options) and not question.wrong[question.right]
 
 
+def said(reveal):
+    """What a learner reads who has a kernel."""
+    return reveal.children[0].value
+
+
 def test_reveal_without_a_prediction_still_answers():
-    text = repr(mha.reveal("many_heads.weights"))
+    text = said(mha.reveal("many_heads.weights"))
     assert "no prediction" in text and "400, as before" in text
 
 
@@ -33,24 +40,55 @@ def test_a_choice_is_recorded_and_answered():
     ask = mha.predict("many_heads.weights")
     assert ask.choice.value is None
     ask.choice.value = 2
-    text = repr(mha.reveal("many_heads.weights"))
+    text = said(mha.reveal("many_heads.weights"))
     assert "2000" in text and "It is not so" in text and "400, as before" in text
     ask.choice.value = 0
-    assert "It is so" in repr(mha.reveal("many_heads.weights"))
+    assert "It is so" in said(mha.reveal("many_heads.weights"))
     # Running the cell again keeps what was chosen.
     assert mha.predict("many_heads.weights").choice.value == 0
 
 
+@pytest.mark.parametrize("topic", TOPICS)
+def test_where_nothing_runs_the_answer_is_folded_and_the_text_does_not_give_it_away(topic):
+    for question in questions.load(topic).values():
+        for chosen in (None, 0):
+            reveal = questions.Reveal(question, chosen)
+            bundle = reveal._repr_mimebundle_()
+            assert bundle["text/plain"] == f"Reveal({question.name!r})"
+            page = bundle["text/html"]
+            assert page.startswith("<details><summary>") and page.endswith("</details>")
+            answer = html.escape(question.because)
+            assert answer not in page.partition("</summary>")[0] and answer in page
+            assert answer in said(reveal) and "<details" not in said(reveal)
+
+
+def test_live_options_are_numbered_so_that_a_class_can_raise_hands():
+    ask = mha.predict("many_heads.weights")
+    labels = [label for label, _ in ask.choice.options]
+    assert labels == [f"{n}. {option}" for n, option in enumerate(ask.question.options, 1)]
+    assert ask.fallback().count("<ol>") == 1
+
+
+def test_a_quiz_of_some_questions_only():
+    names = [ask.question.name for ask in mha.quiz(only=["slice", "reshape"]).asks]
+    assert names == ["quiz.slice", "quiz.reshape"]
+    assert len(mha.quiz().asks) == len(questions.quiz_questions()) > 2
+    with pytest.raises(ValueError, match="only.*'reshape'.*'nothing'"):
+        mha.quiz(only=["slice", "nothing"])
+
+
 def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
     quiz = mha.quiz("many_heads")
-    ask, title = quiz.asks[1], lambda: quiz.tabs.get_title(1)
-    assert title() == "2"
+    names = [ask.question.name for ask in quiz.asks]
+    place = names.index("many_heads.weights")
+    ask, title = quiz.asks[place], lambda: quiz.tabs.get_title(place)
+    assert title() == f"{place + 1}"
     ask.choice.value = 1
-    assert ask.answer.value.startswith("No. You scaled 400") and title() == "2 ✗"
+    assert ask.answer.value.startswith("No. You scaled 400") and title() == f"{place + 1} ✗"
     ask.choice.value = 0
-    assert ask.answer.value.startswith("Yes.") and title() == "2 ✓"
+    assert ask.answer.value.startswith("Yes.") and title() == f"{place + 1} ✓"
     # Shown again, the quiz knows what was answered.
-    assert mha.quiz("many_heads").tabs.get_title(1) == "2 ✓"
+    assert mha.quiz("many_heads").tabs.get_title(place) == f"{place + 1} ✓"
 
 
 def test_representations_are_fixed_and_read_without_a_kernel():
