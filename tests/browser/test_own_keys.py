@@ -8,7 +8,8 @@ MASKS = "mha.widgets.MaskConsole()"
 SCALES = "mha.widgets.ScalePlayground()"
 SLIDER = (
     "from mha_lib.widgets.own_keys import OwnKeys; import ipywidgets\n"
-    "box = ipywidgets.VBox([ipywidgets.IntSlider(description='d'), OwnKeys()]); box.add_class(OwnKeys.WHERE); box"
+    "box = ipywidgets.VBox([ipywidgets.IntSlider(description='d'), OwnKeys()])\n"
+    "box.add_class(OwnKeys.WHERE)\nbox"
 )
 CONTROLS = {
     "radio button": (ASK, "radio", None),

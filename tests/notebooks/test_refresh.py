@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import mine
 import nbformat
 import pytest
 import refresh
@@ -119,19 +118,3 @@ def test_the_collection_is_found_without_a_learners_own(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     assert [p.name for p in refresh.notebooks(tmp_path)] == ["01_a.ipynb", "01_a_solutions.ipynb"]
-
-
-def test_mine_copies_once_and_never_again(tmp_path):
-    source = tmp_path / "notebooks" / "01_a.ipynb"
-    picture = tmp_path / "notebooks" / "images" / "a.png"
-    solution = tmp_path / "notebooks" / "solutions" / "01_a_solutions.ipynb"
-    style = tmp_path / "notebooks" / "rise.css"
-    for file in (source, picture, solution, style):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("as published")
-    assert mine.copy_to_mine(tmp_path) == (["01_a.ipynb", "a.png", "rise.css", "01_a_solutions.ipynb"], [])
-    own = tmp_path / "notebooks" / "mine" / "01_a.ipynb"
-    own.write_text("my own work")
-    source.write_text("as published, second edition")
-    assert mine.copy_to_mine(tmp_path) == ([], ["01_a.ipynb", "a.png", "rise.css", "01_a_solutions.ipynb"])
-    assert own.read_text() == "my own work"
