@@ -1,5 +1,7 @@
 """The same weights elsewhere: in nn.MultiheadAttention, in the documents' listings, packed."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +12,7 @@ from .scoring import DotProductAttention
 
 Layer = MultiHeadAttention | gpt.MultiHeadAttention | bert.SelfAttention
 Maps = tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]
+Weights = tuple[Tensor, Tensor | None]  # and bias
 
 # What each layer calls its maps: query, key, value, output.
 NAMES: dict[type[Layer], tuple[str, str, str, str | None]] = {
@@ -43,7 +46,8 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
     """Return an nn.MultiheadAttention (batch_first=True) with a copy of the layer's weights.
 
     The two agree for every input; remember that torch's boolean masks say True for "shut
-    out". documents.bert.SelfAttention, which has no W_o, gets the identity as its output map.
+    out". documents.bert.SelfAttention, which has no W_o, gets the identity as its output
+    projection; documents.gpt's dropout on the output has no place there.
 
     Raises:
         ValueError: where nn.MultiheadAttention cannot do it: additive scoring, or queries
@@ -72,13 +76,13 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         device=W_q.weight.device,
         dtype=W_q.weight.dtype,
     )
-    given: list[tuple[Tensor, Tensor | None]] = [(W.weight, W.bias) for W in (W_q, W_k, W_v)]
-    given.append((torch.eye(D), None) if W_o is None else (W_o.weight, W_o.bias))
-    _copy(given, _weights_of(made))
+    weights: list[Weights] = [(W.weight, W.bias) for W in (W_q, W_k, W_v)]
+    weights.append((torch.eye(D), None) if W_o is None else (W_o.weight, W_o.bias))
+    _copy(weights, _weights_of(made))
     return made.train(layer.training)
 
 
-def _weights_of(module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor | None]]:
+def _weights_of(module: nn.MultiheadAttention) -> list[Weights]:
     """Return weight and bias of the query, key, value and output map, where they lie in memory."""
     packed = module.in_proj_weight is not None
     weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
@@ -87,14 +91,12 @@ def _weights_of(module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor | No
 
 
 @torch.no_grad()
-def _copy(given: list, into: list) -> None:
+def _copy(given: Sequence[Weights], into: Sequence[Weights]) -> None:
     """Copy weights and biases; where there is a place for a bias and none is given, it is 0."""
     for (weight, bias), (new_weight, new_bias) in zip(given, into, strict=True):
         new_weight.copy_(weight)
-        if bias is not None:
-            new_bias.copy_(bias)
-        elif new_bias is not None:
-            new_bias.zero_()
+        if new_bias is not None:
+            new_bias.zero_() if bias is None else new_bias.copy_(bias)
 
 
 def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAttention) -> Layer:
@@ -132,7 +134,7 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
     if into is MultiHeadAttention:
         made = MultiHeadAttention(module.kdim, D, module.vdim, D, h, module.dropout, biases)
     elif into is gpt.MultiHeadAttention:
-        made = gpt.MultiHeadAttention(D, h, module.dropout)
+        made = gpt.MultiHeadAttention(D, h, attention_dropout=module.dropout)
     else:
         out, no_bias = module.out_proj, not biases or not module.out_proj.bias.any()
         if not no_bias or not torch.equal(out.weight, torch.eye(D).to(out.weight)):
@@ -244,4 +246,5 @@ def _reorder(rows: Tensor, num_heads: int, axes: tuple[int, int]) -> Tensor:
     if num_heads < 1 or rows.shape[0] % (3 * num_heads):
         expected = f"3 · num_heads = {3 * num_heads} to divide the number of rows"
         raise value_error("packed", expected, f"shape {tuple(rows.shape)}")
-    return rows.unflatten(0, (*axes, -1)).transpose(0, 1).flatten(0, 2)
+    reordered: Tensor = rows.unflatten(0, (*axes, -1)).transpose(0, 1).flatten(0, 2)
+    return reordered

@@ -4,6 +4,7 @@ Its weights are made by hand from small whole numbers, so that each head's map h
 meaning one can read and every printed digit is the same on any machine.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -62,7 +63,7 @@ class Example:
         )
 
 
-def _row(weights: dict) -> list[float]:
+def _row(weights: Mapping[str, float]) -> list[float]:
     return [float(weights.get(name, 0)) for name in FEATURES]
 
 

@@ -9,12 +9,27 @@ from torch import Tensor
 
 from .errors import type_error, value_error
 
+Device = torch.device | str | None
+
 
 def _check_boolean(attn_mask: Tensor) -> None:
     if not isinstance(attn_mask, Tensor) or attn_mask.dtype != torch.bool:
         got = attn_mask.dtype if isinstance(attn_mask, Tensor) else type(attn_mask).__name__
         mend = "Convert it: attn_mask.bool(), with True where a query may attend."
         raise type_error("attn_mask", "a boolean tensor", got, mend)
+
+
+def holds(condition: Tensor) -> bool:
+    """Say whether a condition holds everywhere; True where nobody can look.
+
+    That is on the meta device, in a compiled graph, which a look would break, and under vmap.
+    """
+    if torch.compiler.is_compiling() or condition.is_meta:
+        return True
+    try:
+        return bool(condition.all())
+    except RuntimeError:
+        return True
 
 
 def _check_lengths(valid_lens: Tensor, num_keys: int, num_queries: int | None) -> None:
@@ -25,17 +40,15 @@ def _check_lengths(valid_lens: Tensor, num_keys: int, num_queries: int | None) -
     if valid_lens.dtype.is_floating_point or valid_lens.dtype.is_complex or valid_lens.dtype == torch.bool:
         raise type_error("valid_lens", expected, valid_lens.dtype, "Convert it: valid_lens.long().")
     shape = tuple(valid_lens.shape)
-    if len(shape) not in (1, 2) or len(shape) == 2 and shape[1] != (num_queries or shape[1]):
+    if len(shape) not in (1, 2) or len(shape) == 2 and num_queries not in (None, shape[1]):
         queries = "" if num_queries is None else f" with Lq = {num_queries}"
         mend = "Give one number a sentence, or one a query."
         raise value_error("valid_lens", expected + queries, f"shape {shape}", mend)
     if shape[1:] == (1,) and num_queries is None:
         mend = "Use valid_lens.squeeze(1), or pass num_queries=1 if there is one query."
         raise value_error("valid_lens", expected, f"shape {shape}, which fits only a single query", mend)
-    # Looking at values would break a compiled graph, and meta tensors have none.
-    if torch.compiler.is_compiling() or valid_lens.is_meta:
-        return
-    if valid_lens.numel() and not (0 <= int(valid_lens.min()) and int(valid_lens.max()) <= num_keys):
+    lengths = valid_lens.long()
+    if not holds((lengths >= 0) & (lengths <= num_keys)):
         mend = "A length counts the real words of a sentence."
         raise value_error("valid_lens", expected, valid_lens.tolist(), mend)
 
@@ -53,7 +66,8 @@ def length_mask(valid_lens: Tensor, num_keys: int, num_queries: int | None = Non
         bool, shape (B, 1, Lk) or (B, Lq, Lk); True where a query may attend.
 
     Raises:
-        ValueError: a length outside [0, Lk], or another shape.
+        ValueError: a length outside [0, Lk], or another shape. In a compiled graph and under
+            vmap only the shape is looked at.
         TypeError: not a tensor of integers.
 
     Example:
@@ -61,11 +75,12 @@ def length_mask(valid_lens: Tensor, num_keys: int, num_queries: int | None = Non
         [[[1, 0, 0, 0]], [[1, 1, 1, 0]]]
     """
     _check_lengths(valid_lens, num_keys, num_queries)
-    lengths = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]
+    lengths = valid_lens.long()
+    lengths = lengths[:, None, None] if lengths.dim() == 1 else lengths[:, :, None]
     return torch.arange(num_keys, device=valid_lens.device) < lengths
 
 
-def causal_mask(num_queries: int, num_keys: int, align: str = "top-left", device=None) -> Tensor:
+def causal_mask(num_queries: int, num_keys: int, align: str = "top-left", device: Device = None) -> Tensor:
     """Let each query attend to no later key.
 
     With `align="top-left"` query i sees the keys 0 … i, as in
@@ -104,12 +119,17 @@ def _four_axes(attn_mask: Tensor, B: int, h: int, Lq: int, Lk: int) -> Tensor:
         axes = "(Lq, Lk), (B, Lq, Lk), (B·h, Lq, Lk) or (B, h, Lq, Lk)"
         expected = f"{axes} with B={B}, h={h}, Lq={Lq}, Lk={Lk}"
         mend = "A mask for each head needs four axes: (1, h, Lq, Lk) or (B, h, Lq, Lk)."
+        if attn_mask.shape == (B, Lk):
+            mend = "That looks like one row a sentence: use valid_lens, or attn_mask[:, None, :]."
         raise value_error("attn_mask", expected, f"shape {tuple(attn_mask.shape)}", mend)
     return mask
 
 
 def combine_masks(
-    sizes: tuple[int, int, int, int], valid_lens: Tensor | None, attn_mask: Tensor | None, device=None
+    sizes: tuple[int, int, int, int],
+    valid_lens: Tensor | None,
+    attn_mask: Tensor | None,
+    device: Device = None,
 ) -> Tensor | None:
     """Join lengths and attn_mask into one mask; where both are given, both apply.
 
@@ -118,23 +138,25 @@ def combine_masks(
         valid_lens: as for `length_mask`.
         attn_mask: bool, shape (Lq, Lk), (B, Lq, Lk), (B·h, Lq, Lk) sentence by sentence, or
             (B, h, Lq, Lk); an axis other than the last may have size 1. True = may attend.
+            Two axes are always (Lq, Lk): write a mask of one row a sentence, (B, Lk), as
+            attn_mask[:, None, :], or use valid_lens; with B = Lq nothing else can tell.
         device: where the scores are; the mask is put there.
 
     Returns:
         bool, (B or 1, h or 1, Lq or 1, Lk), or None where nothing was given.
     """
     B, h, Lq, Lk = sizes
-    keep = None
+    mask = None
     if attn_mask is not None:
-        keep = _four_axes(attn_mask, B, h, Lq, Lk).to(device)
+        mask = _four_axes(attn_mask, B, h, Lq, Lk).to(device)
     if valid_lens is not None:
         lengths = length_mask(valid_lens, Lk, Lq)
         if lengths.shape[0] != B:
             got = f"shape {tuple(valid_lens.shape)}"
             raise value_error("valid_lens", f"one entry for each of B = {B} sentences", got)
         lengths = lengths[:, None].to(device)
-        keep = lengths if keep is None else keep & lengths
-    return keep
+        mask = lengths if mask is None else mask & lengths
+    return mask
 
 
 def masked_softmax(scores: Tensor, attn_mask: Tensor | None = None) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .errors import value_error
+from .errors import type_error, value_error
 from .masks import combine_masks, masked_softmax
 
 
@@ -37,15 +37,44 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3)) @ w_v
 
 
-def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _widen(tensor: Tensor) -> Tensor:
+    """Return half precision as float32, in which the fused kernel keeps scores and softmax, too."""
+    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+
+
+def hide_unseen(mask: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Set to 0 what can have no part: a key that no query may see, a query that may see no key.
 
     A weight of 0 is not enough: 0 · NaN is NaN, and so is a gradient that meets it.
 
-    Shapes: keep (…, Lq or 1, Lk), queries (…, Lq, d), keys and values (…, Lk, d) → as the tensors.
+    Shapes: mask (…, Lq or 1, Lk), queries (…, Lq, d), keys and values (…, Lk, d) → as the tensors.
     """
-    blind, unseen = ~keep.any(-1, keepdim=True), ~keep.any(-2).unsqueeze(-1)
+    blind = ~mask.any(-1, keepdim=True)
+    unseen = ~mask.any(-2).unsqueeze(-1)
     return queries.masked_fill(blind, 0.0), keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
+
+
+def hide_padding(
+    mask: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Do what `hide_unseen` does, and keep a query with NaN or inf in it from every gradient.
+
+    A padded word asks, too. In self-attention (`queries is keys`) NaN and inf at a word that
+    no query may see are read as 0. Otherwise nobody can tell padding from a fault, so such a
+    query is set to 0, and the fourth result says where `mark` has to write NaN.
+
+    Shapes: as `hide_unseen`; the fourth result is None or bool (…, Lq, 1).
+    """
+    asking, seen_keys, seen_values = hide_unseen(mask, queries, keys, values)
+    if queries is keys:
+        return asking.where(asking.isfinite(), seen_keys), seen_keys, seen_values, None
+    broken = ~asking.isfinite().all(-1, keepdim=True)
+    return asking.masked_fill(broken, 0.0), seen_keys, seen_values, broken
+
+
+def mark(broken: Tensor | None, result: Tensor) -> Tensor:
+    """Write NaN where a query was not finite: shown, and yet in no gradient."""
+    return result if broken is None else result.masked_fill(broken, float("nan"))
 
 
 class _Attention(nn.Module):
@@ -61,11 +90,14 @@ class _Attention(nn.Module):
         raise NotImplementedError
 
     def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None, need_weights: bool
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Do what `forward` does, without its checks; what is unseen has to be hidden already."""
-        weights = masked_softmax(self.scores(queries, keys), keep)
-        return F.dropout(weights, self.dropout, self.training) @ values, weights
+        """Do what `forward` does, without its checks; what is unseen has to be hidden already.
+
+        The weights are None where they are not needed; the fused kernel makes none.
+        """
+        weights = masked_softmax(_widen(self.scores(queries, keys)), mask).to(values.dtype)
+        return F.dropout(weights, self.dropout, self.training) @ values, weights if need_weights else None
 
     def forward(
         self,
@@ -76,7 +108,7 @@ class _Attention(nn.Module):
         *,
         attn_mask: Tensor | None = None,
         need_weights: bool = False,
-    ):
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend: softmax of the scores over the keys, times the values.
 
         Shapes:
@@ -91,12 +123,14 @@ class _Attention(nn.Module):
         self._check(queries, keys, values)
         B, *heads, Lq, _ = queries.shape
         sizes = (B, heads[0] if heads else 1, Lq, keys.shape[-2])
-        keep = combine_masks(sizes, valid_lens, attn_mask, queries.device)
-        if keep is not None:
-            keep = keep if heads else keep[:, 0]
-            queries, keys, values = hide_unseen(keep, queries, keys, values)
-        context, weights = self.attend(queries, keys, values, keep, need_weights)
-        return (context, weights) if need_weights else context
+        mask = combine_masks(sizes, valid_lens, attn_mask, queries.device)
+        broken = None
+        if mask is not None:
+            mask = mask if heads else mask[:, 0]
+            queries, keys, values, broken = hide_padding(mask, queries, keys, values)
+        context, weights = self.attend(queries, keys, values, mask, need_weights)
+        context = mark(broken, context)
+        return context if weights is None else (context, mark(broken, weights))
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         shapes = f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}"
@@ -104,6 +138,10 @@ class _Attention(nn.Module):
             raise value_error("queries, keys, values", "three tensors (B, L, d), or (B, h, L, d)", shapes)
         if queries.shape[:-2] != keys.shape[:-2] or keys.shape[:-1] != values.shape[:-1]:
             raise value_error("queries, keys, values", "one B, and as many values as keys", shapes)
+        dtypes = {queries.dtype, keys.dtype, values.dtype}
+        if len(dtypes) > 1 or not queries.is_floating_point():
+            mend = "Convert them: queries.float()."
+            raise type_error("queries, keys, values", "one floating-point dtype", dtypes, mend)
 
 
 class DotProductAttention(_Attention):
@@ -120,21 +158,21 @@ class DotProductAttention(_Attention):
     """
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Return q·k / √d, shape (…, Lq, Lk)."""
-        return dot_product_scores(queries, keys)
+        """Return q·k / √d, shape (…, Lq, Lk); of half precision in float32, where it cannot overflow."""
+        return dot_product_scores(_widen(queries), _widen(keys))
 
     def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None, need_weights: bool
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Attend by torch's fused kernel, unless the weights are asked for."""
         if need_weights:
-            return super().attend(queries, keys, values, keep, need_weights)
+            return super().attend(queries, keys, values, mask, need_weights)
         dropout = self.dropout if self.training else 0.0
-        if keep is None:
+        if mask is None:
             return F.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout), None
         # Kernels disagree on rows with nothing to attend to: open them, then set 0.
-        empty = ~keep.any(-1, keepdim=True)
-        context = F.scaled_dot_product_attention(queries, keys, values, keep | empty, dropout)
+        empty = ~mask.any(-1, keepdim=True)
+        context = F.scaled_dot_product_attention(queries, keys, values, mask | empty, dropout)
         return context.masked_fill(empty, 0.0), None
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:

@@ -35,9 +35,9 @@ def test_every_rung_is_the_first(name, bias):
         Lk = k.shape[1]
         lengths = torch.tensor([Lk, 1, 2][: len(q)])
         per_query = torch.arange(len(q) * q.shape[1]).view(len(q), -1) % Lk + 1
-        for keep in (None, mha.length_mask(lengths, Lk), mha.length_mask(per_query, Lk, q.shape[1])):
-            expected = ladder.plain_loop(layer, q, k, v, keep)
-            assert_close(rung(layer, q, k, v, keep), expected, rtol=1e-12, atol=1e-12)
+        for mask in (None, mha.length_mask(lengths, Lk), mha.length_mask(per_query, Lk, q.shape[1])):
+            expected = ladder.plain_loop(layer, q, k, v, mask)
+            assert_close(rung(layer, q, k, v, mask), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_one_head_is_a_slice_of_all():
@@ -73,9 +73,9 @@ def test_heads_read_all_of_the_input():
 
 def test_a_row_with_nothing_to_see():
     layer, q, k, v = case(True)
-    keep = mha.length_mask(torch.tensor([0, 5]), 5)
+    mask = mha.length_mask(torch.tensor([0, 5]), 5)
     for name in ("plain loop", "loop over heads", "folded", "four axes", "einsum", "einops", "our layer"):
-        assert_close(ladder.RUNGS[name](layer, q, k, v, keep)[0], layer.W_o.bias.expand(4, 18))
+        assert_close(ladder.RUNGS[name](layer, q, k, v, mask)[0], layer.W_o.bias.expand(4, 18))
 
 
 def test_each_fits_a_notebook_cell():
@@ -110,7 +110,7 @@ def test_wrong_input_is_named():
     for rung in ladder.RUNGS.values():
         with pytest.raises(TypeError, match="layer"):
             rung(mha.documents.gpt.MultiHeadAttention(6, 3), q, k, v)
-        with pytest.raises(ValueError, match="keep.*length_mask"):
+        with pytest.raises(ValueError, match="mask.*length_mask"):
             rung(layer, q, k, v, torch.ones(2, 4, 5))
-        with pytest.raises(ValueError, match="keep"):
+        with pytest.raises(ValueError, match="mask"):
             rung(layer, q, k, v, mha.causal_mask(4, 5))

@@ -31,7 +31,19 @@ def test_lengths_may_differ_by_query():
     assert mask.tolist() == [[[F, F, F], [T, F, F]], [[T, T, T], [T, T, F]]]
 
 
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.uint8,
+        torch.uint16,
+        torch.uint32,
+        torch.uint64,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+    ],
+)
 def test_lengths_of_any_integer_kind(dtype):
     """NVIDIA-NeMo/Speech PR 2648, the kind: a narrow integer must not wrap round at 300 keys."""
     mask = mha.length_mask(torch.tensor([100, 0], dtype=dtype), 300)
@@ -188,8 +200,8 @@ def test_any_number_of_axes_and_broadcasts():
 
 def test_lengths_and_mask_both_apply():
     """pytorch/pytorch#99282: causal must not be dropped because another mask is there."""
-    keep = combine_masks((1, 2, 3, 3), torch.tensor([2]), mha.causal_mask(3, 3))
-    assert keep[0, 0].tolist() == [[T, F, F], [T, T, F], [T, T, F]]
+    mask = combine_masks((1, 2, 3, 3), torch.tensor([2]), mha.causal_mask(3, 3))
+    assert mask[0, 0].tolist() == [[T, F, F], [T, T, F], [T, T, F]]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +232,31 @@ def test_nothing_given_is_no_mask():
 
 def test_masks_go_where_the_scores_are():
     """GRAAL-Research/deepparse PR 298: not on the CPU by habit."""
-    keep = combine_masks((2, 1, 3, 3), torch.tensor([1, 2]), mha.causal_mask(3, 3), device="meta")
-    assert keep.device.type == "meta"
+    mask = combine_masks((2, 1, 3, 3), torch.tensor([1, 2]), mha.causal_mask(3, 3), device="meta")
+    assert mask.device.type == "meta"
     assert mha.causal_mask(2, 2, device="meta").device.type == "meta"
     assert mha.length_mask(torch.tensor([1, 2], device="meta"), 3).device.type == "meta"
+
+
+def test_no_query_and_lengths_for_three():
+    """Lq = 0 is a number of queries, too: three lengths a sentence do not fit it."""
+    with pytest.raises(ValueError, match="valid_lens: .*with Lq = 0, got shape .2, 3."):
+        mha.length_mask(torch.ones(2, 3, dtype=torch.long), 4, num_queries=0)
+    assert mha.length_mask(torch.ones(2, 0, dtype=torch.long), 4, num_queries=0).shape == (2, 0, 4)
+
+
+def test_one_row_a_sentence_is_told_from_a_mask_of_queries():
+    """A padding mask (B, Lk) is no (Lq, Lk): where it can be told, the error says what it is."""
+    padding = bools([T, T, T, F], [T, T, F, F])
+    with pytest.raises(ValueError, match=r"one row a sentence: use valid_lens, or attn_mask\[:, None, :\]"):
+        combine_masks((2, 3, 5, 4), None, padding)
+    assert torch.equal(combine_masks((2, 3, 5, 4), None, padding[:, None, :])[:, 0, 0], padding)
+
+
+def test_vmap_over_lengths():
+    """vmap hides values: the shape is checked, and each set of lengths means what it says."""
+    lengths = torch.tensor([[1, 3], [4, 0], [2, 2]])
+    masks = torch.vmap(lambda each: mha.length_mask(each, 4))(lengths)
+    assert torch.equal(masks, torch.stack([mha.length_mask(each, 4) for each in lengths]))
+    with pytest.raises(ValueError, match="valid_lens"):
+        torch.vmap(lambda each: mha.length_mask(each, 4))(lengths[:, :, None, None])

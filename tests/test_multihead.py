@@ -540,3 +540,30 @@ def test_more_derivatives_by_steps():
     hessian = torch.autograd.functional.hessian(lambda x: of(x).square().sum(), X)
     assert hessian.isfinite().all() and (hessian != 0).any()
     torch.testing.assert_close(hessian, hessian.permute(3, 4, 5, 0, 1, 2))
+
+
+@pytest.mark.parametrize("need_weights", ROUTES)
+@pytest.mark.parametrize("garbage", [math.nan, math.inf])
+def test_padding_reaches_no_gradient_however_it_is_handed_over(garbage, need_weights):
+    """pytorch/pytorch#41508, the kind: x, x + 0 and a copy of x are the same padded sentence."""
+    for ask in (lambda x: x, lambda x: x + 0, lambda x: x.clone()):
+        layer, x = make_layer(6, 6, 6, 6, 3, bias=True), randn(2, 4, 6)
+        x[0, 3:] = x[1, 2:] = garbage
+        output, _ = run(layer, ask(x), x, x, torch.tensor([3, 2]), need_weights=need_weights)
+        (output[0, :3].sum() + output[1, :2].sum()).backward()
+        for name, parameter in layer.named_parameters():
+            assert parameter.grad.isfinite().all(), name
+
+
+@pytest.mark.parametrize("other", [torch.int64, torch.float64, torch.float16])
+def test_an_input_of_another_dtype_is_named(other):
+    layer, x = make_layer(6, 6, 6, 6, 3), torch.ones(1, 2, 6)
+    with pytest.raises(TypeError, match=f"keys: expected torch.float32.*got {other}.*keys.to"):
+        layer(x, x.to(other), x)
+
+
+def test_vmap_over_lengths():
+    layer, x = make_layer(6, 6, 6, 6, 3), randn(2, 4, 6)
+    lengths = torch.tensor([[1, 3], [4, 0]])
+    outputs = torch.vmap(lambda each: layer(x, x, x, each, need_weights=True)[0])(lengths)
+    torch.testing.assert_close(outputs, torch.stack([layer(x, x, x, each) for each in lengths]))

@@ -288,3 +288,50 @@ def test_gradients_are_right(attention, need_weights):
     assert torch.autograd.gradcheck(
         lambda *x: run(layer, *x, attn_mask=keep, need_weights=need_weights)[0], (q, k, v)
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scores_beyond_half_precision(dtype, masked):
+    """pytorch/pytorch#60939, the kind: 80,000 is no float16, but 1 and 0 are the weights of 80,000 and
+    40,000; the fused kernel keeps them in float32, and so does the way by steps."""
+    q = torch.tensor([[[400.0, 0, 0, 0]]], dtype=dtype)
+    k = torch.tensor([[[400.0, 0, 0, 0], [200.0, 0, 0, 0], [0, 0, 0, 0]]], dtype=dtype)
+    v = torch.eye(3, 4, dtype=dtype)[None]
+    lens = torch.tensor([2]) if masked else None
+    attend = mha.DotProductAttention()
+    context, weights = attend(q, k, v, lens, need_weights=True)
+    assert context.dtype == weights.dtype == dtype
+    assert weights.tolist() == [[[1.0, 0.0, 0.0]]]
+    assert torch.equal(attend(q, k, v, lens), context)
+
+
+@pytest.mark.parametrize("need_weights", ROUTES)
+@pytest.mark.parametrize("garbage", [math.nan, math.inf])
+def test_a_padded_query_reaches_no_gradient(garbage, need_weights):
+    """pytorch/pytorch#41508, the kind: in self-attention a padded word asks, too, under whatever name."""
+    for ask in (lambda x: x, lambda x: x + 0, lambda x: x.clone()):
+        x = randn(2, 4, 6)
+        x[0, 3:] = x[1, 2:] = garbage
+        x.requires_grad_()
+        context, _ = run(
+            mha.DotProductAttention(), ask(x), x, x, torch.tensor([3, 2]), need_weights=need_weights
+        )
+        (context[0, :3].sum() + context[1, :2].sum()).backward()
+        assert x.grad.isfinite().all()
+        assert not x.grad[0, 3:].any() and not x.grad[1, 2:].any()
+
+
+def test_a_query_that_is_not_a_number_is_shown():
+    """NaN in a query of its own is a fault that must be seen, in that query's row and in no other."""
+    q, k = randn(1, 3, 4), randn(1, 5, 4, seed=1)
+    q[0, 1, 2] = math.nan
+    context, weights = mha.DotProductAttention()(q, k, k, torch.tensor([4]), need_weights=True)
+    assert context.isnan().any(-1).tolist() == weights.isnan().any(-1).tolist() == [[False, True, False]]
+
+
+def test_numbers_of_another_kind():
+    x = torch.ones(1, 2, 4)
+    for wrong in ((x.long(),) * 3, (x, x.double(), x)):
+        with pytest.raises(TypeError, match="queries, keys, values: .*floating-point.*float"):
+            mha.DotProductAttention()(*wrong)

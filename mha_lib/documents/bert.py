@@ -8,7 +8,7 @@ from ..scoring import DotProductAttention
 
 
 class SelfAttention(nn.Module):
-    """Three maps with biases and no output map: [head_1; …; head_h].
+    """Three projections with biases and no output projection: [head_1; …; head_h].
 
     There is no W_o by design: in BERT the map that mixes the heads lives in the block
     around this one. So the heads stand side by side in the output, unmixed, and the
@@ -41,7 +41,9 @@ class SelfAttention(nn.Module):
         self.value_layer = nn.Linear(input_size, hidden_size)
         self.attention = DotProductAttention()
 
-    def forward(self, x: Tensor, *, attn_mask: Tensor | None = None, need_weights: bool = False):
+    def forward(
+        self, x: Tensor, *, attn_mask: Tensor | None = None, need_weights: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend with every head at once.
 
         Args:
@@ -55,6 +57,9 @@ class SelfAttention(nn.Module):
         Raises:
             ValueError, TypeError: naming the parameter, what was expected and what came.
         """
-        maps = (self.query_layer, self.key_layer, self.value_layer, nn.Identity())
+        projections = (self.query_layer, self.key_layer, self.value_layer, nn.Identity())
         inputs, names = (x,) * 3, ("x",) * 3
-        return attend(maps, self.num_heads, self.attention, inputs, None, attn_mask, need_weights, names)
+        output, weights = attend(
+            projections, self.num_heads, self.attention, inputs, None, attn_mask, need_weights, names
+        )
+        return output if weights is None else (output, weights)

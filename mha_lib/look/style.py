@@ -6,6 +6,7 @@ from Okabe and Ito's set, which colour-blind readers can tell apart.
 
 import colorsys
 import io
+from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ class Drawing(Figure):
     nbval compares.
     """
 
-    def __init__(self, *args, alt: str = "", **kwargs):
+    def __init__(self, *args: Any, alt: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.set_facecolor("white")
         self.alt = alt
@@ -61,7 +62,7 @@ class Drawing(Figure):
         self.savefig(buffer, format="png", dpi=dpi)
         return buffer.getvalue()
 
-    def _repr_mimebundle_(self, **kwargs):
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict[str, Any], dict[str, Any]]:
         width, height = (self.get_size_inches() * 96).astype(int)
         shown = {"width": int(width), "height": int(height)}
         return {"image/png": self.png(), "text/plain": repr(self)}, {"image/png": shown}

@@ -33,13 +33,19 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _text(value, digits: int) -> str:
+def _text(value: object, digits: int) -> str:
     if isinstance(value, float):
         return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 turns −0.0 into 0.0
     return str(value)
 
 
-def table(matrix, rows: Sequence[str], columns: Sequence[str], corner: str = "", digits: int = 2) -> Table:
+def table(
+    matrix: Tensor | Sequence[Sequence[object]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    corner: str = "",
+    digits: int = 2,
+) -> Table:
     """Show a small matrix with its rows and columns named.
 
     Args:

@@ -4,12 +4,13 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 _LANGUAGE = Path(__file__).parent / "en"  # another language is a folder beside it
 
 
 @cache
-def read(name: str) -> dict:
+def read(name: str) -> dict[str, Any]:
     """Return what the file NAME.toml of this package holds."""
     return tomllib.loads((_LANGUAGE / f"{name}.toml").read_text("utf-8"))
 

@@ -82,13 +82,39 @@ def test_masks_of_two_three_and_four_axes(kind):
             assert_close(layer(x, attn_mask=mask), layer(x, attn_mask=four.expand(B, h, L, L)))
 
 
-@both
-def test_only_boolean_masks(kind):
+def test_bert_takes_boolean_masks_only():
     """pytorch/pytorch#141018: a 0/1 mask must not be taken for something to add."""
-    layer, x = LAYERS[kind](), random(2, 4, 30)
+    layer, x = LAYERS["bert"](), random(2, 4, 30)
     for mask in (torch.ones(4, 4), torch.ones(4, 4, dtype=torch.int64)):
         with pytest.raises(TypeError, match="attn_mask.*boolean.*bool()"):
             layer(x, attn_mask=mask)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int8, torch.int64, torch.float16, torch.bfloat16, torch.float64]
+)
+def test_gpt_takes_the_document_s_masks(dtype):
+    """Document 002 fills where the mask equals 0; people write torch.tril(torch.ones(L, L))."""
+    layer, x = LAYERS["gpt"](), random(2, 4, 30)
+    mask = torch.tril(torch.ones(4, 4)).to(dtype)
+    assert_close(layer(x, mask), layer(x, mha.causal_mask(4, 4)), rtol=0, atol=0)
+    by_sentence = torch.stack([mask, torch.ones(4, 4).to(dtype)])
+    assert_close(layer(x, by_sentence)[1], layer(x)[1], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("other", [2, -1, 0.5, float("-inf"), float("nan")])
+def test_gpt_refuses_other_numbers(other):
+    """pytorch/pytorch#141018, the kind: a mask to be added is no mask of 0 and 1."""
+    layer, x = LAYERS["gpt"](), random(2, 4, 30)
+    mask = torch.zeros(4, 4)
+    mask[1, 2] = other
+    with pytest.raises(ValueError, match=f"attn_mask: .*0 = may not attend, got {float(other)}.*== 0"):
+        layer(x, mask)
+
+
+@both
+def test_masks_of_another_shape_are_refused(kind):
+    layer, x = LAYERS[kind](), random(2, 4, 30)
     with pytest.raises(ValueError, match="attn_mask"):
         layer(x, attn_mask=torch.ones(5, 4, dtype=torch.bool))
 
@@ -116,9 +142,18 @@ def test_nothing_to_attend_to_and_half_precision(kind):
     assert_close(output[:, 1], bias.expand(2, 30))
 
 
-def test_dropout_is_on_the_weights():
-    """nikhilbarhate99/min-decision-transformer#2: with one visible key all of its value goes, or none."""
-    layer = gpt.MultiHeadAttention(2, 1, dropout=0.5).double()
+@pytest.mark.parametrize(
+    "options, outcomes",
+    [
+        ({"attention_dropout": 0.5}, {(0.0, 0.0), (2.0, 4.0)}),
+        ({"dropout": 0.5, "attention_dropout": 0.0}, {(0.0, 0.0), (2.0, 0.0), (0.0, 4.0), (2.0, 4.0)}),
+        ({"dropout": 0.5}, {(0.0, 0.0), (4.0, 0.0), (0.0, 8.0), (4.0, 8.0)}),
+    ],
+)
+def test_dropout_on_the_weights_on_the_output_and_on_both(options, outcomes):
+    """nikhilbarhate99/min-decision-transformer#2: on the weights the one visible value goes whole or
+    not at all, on the output each feature for itself; the document does the second, GPT-2 both."""
+    layer = gpt.MultiHeadAttention(2, 1, **options).double()
     with torch.no_grad():
         for name, linear in layer.named_children():
             if name != "attention":
@@ -127,10 +162,15 @@ def test_dropout_is_on_the_weights():
     x = torch.tensor([[[1.0, 2.0]]], dtype=torch.float64)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        seen = {tuple(layer(x)[0, 0].tolist()) for _ in range(60)}
-    assert seen == {(0.0, 0.0), (2.0, 4.0)}
+        assert {tuple(layer(x)[0, 0].tolist()) for _ in range(120)} == outcomes
     layer.eval()
     assert torch.equal(layer(x), x)
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0, float("nan")])
+def test_a_dropout_that_is_no_probability(dropout):
+    with pytest.raises(ValueError, match="dropout"):
+        gpt.MultiHeadAttention(2, 1, dropout, attention_dropout=0.1)
 
 
 @both
