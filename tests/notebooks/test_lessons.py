@@ -79,6 +79,58 @@ def test_opening_summary_and_next_step(lesson):
     assert len(re.findall(r"(?m)^\d\. ", summary)) == 5
 
 
+MINUTES = re.compile(r"\*\*Minutes:\*\* (\d+) to read(?:, (\d+) for exercises)?\Z")
+MINUTES_OF_ONE = re.compile(r"(?m)^### \d\. .* \((\d+) minutes?\)$")
+WORDS_A_MINUTE = 150
+
+
+def minutes(lesson):
+    """Return what the opening cell says: (minutes to read, minutes for exercises)."""
+    stated = MINUTES.search(source(cells(lesson, "markdown")[0]))
+    assert stated, f"{lesson.name} opens without “**Minutes:** 30 to read, 22 for exercises”"
+    return int(stated[1]), int(stated[2] or 0)
+
+
+def minutes_to_read(lesson):
+    """A minute for each cell of code to run and look at, and the prose; notes and exercises aside."""
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    words = code = 0
+    exercises = False
+    for cell in notebook["cells"]:
+        text = source(cell)
+        if text.startswith("## "):
+            exercises = text.startswith("## Exercises")
+        if exercises or text.startswith(FOLDED):
+            continue
+        code += cell["cell_type"] == "code"
+        words += len(text.split()) * (cell["cell_type"] == "markdown")
+    return code + words / WORDS_A_MINUTE
+
+
+@each_lesson
+def test_the_minutes_for_exercises_are_the_sum_of_theirs(lesson):
+    text = "\n".join(source(cell) for cell in cells(lesson, "markdown"))
+    assert sum(map(int, MINUTES_OF_ONE.findall(text))) == minutes(lesson)[1]
+    assert len(MINUTES_OF_ONE.findall(text)) == len(re.findall(r"(?m)^### \d\. ", text))
+
+
+@each_lesson
+def test_the_minutes_to_read_fit_what_is_there_to_read(lesson):
+    stated = minutes(lesson)[0]
+    assert stated % 5 == 0 and abs(stated - minutes_to_read(lesson)) <= 5
+
+
+@each_lesson
+def test_minutes_are_said_in_one_place_and_repeated_by_the_map(lesson):
+    for cell in cells(lesson, "markdown"):
+        if cell["metadata"].get("slideshow", {}).get("slide_type") == "notes":
+            assert not re.search(r"\d+ minutes with", source(cell)), "the opening cell says it"
+    the_map = "\n".join(source(cell) for cell in cells(LESSONS[0], "markdown"))
+    if lesson != LESSONS[0]:
+        row = rf"(?m)^\| {lesson.stem[:2]} \|.*\| (\d+) \| (\d+) \|$"
+        assert [tuple(map(int, pair)) for pair in re.findall(row, the_map)] == [minutes(lesson)]
+
+
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_links_between_notebooks_lead_somewhere(path):
     if "mine" in path.parts:
