@@ -101,7 +101,7 @@ def test_sum_for_gpt_and_not_for_bert():
     layer, x = mha.documents.gpt.MultiHeadAttention(6, 3).double(), random(2, 4, 6)
     parts, bias = ladder.output_as_sum(layer, x, x, x, attn_mask=mha.causal_mask(4, 4))
     assert_close(parts.sum(0) + bias, layer(x, mha.causal_mask(4, 4)))
-    with pytest.raises(TypeError, match="output map"):
+    with pytest.raises(TypeError, match="output projection"):
         ladder.output_as_sum(mha.documents.bert.SelfAttention(3, 6, 6).double(), x, x, x)
 
 
