@@ -2,6 +2,9 @@
 
     python tools/refresh.py                        every notebook, two at a time
     python tools/refresh.py notebooks/03_….ipynb   this one
+    python tools/refresh.py --clean notebooks/03_….ipynb   only take out, run nothing
+
+What its cells show otherwise than before is printed, cell by cell, in words.
 
 The source of every cell and its id stay as they are, byte for byte. Outputs are made anew;
 widget state, timings and the traces of an editor are taken out, and so is a widget's
@@ -10,14 +13,17 @@ picture instead of "model not found". A notebook with a cell that raises, or tha
 by someone while it ran, is left untouched and named.
 """
 
+import copy
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from outputs import differences, headings, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 LIVE_MODEL = "application/vnd.jupyter.widget-view+json"
@@ -81,44 +87,83 @@ def execute(notebook, folder: Path) -> None:
     ).execute()
 
 
-def refresh(path: Path) -> str:
-    """Run and clean one notebook; return "", or the line that says why it was left as it was."""
+@dataclass(frozen=True)
+class Refreshed:
+    """One notebook: why it was left as it was, or what its cells show otherwise than before."""
+
+    path: Path
+    trouble: str = ""
+    changes: tuple[str, ...] = ()
+
+
+def changes(before, after) -> tuple[str, ...]:
+    """Say what the cells show otherwise, a line each, under the heading they stand under."""
+    old = {cell.get("id"): shown(cell.get("outputs", [])) for cell in before.cells}
+    under = headings(after.cells)
+    return tuple(
+        f"cell {place}, under “{under[place]}”: {line}"
+        for place, cell in enumerate(after.cells)
+        if cell.cell_type == "code"
+        for line in differences(old.get(cell.get("id"), {}), shown(cell.outputs))
+    )
+
+
+def refresh(path: Path) -> Refreshed:
+    """Run and clean one notebook in place."""
     before = path.read_bytes()
     notebook = nbformat.read(path, as_version=4)
+    committed = copy.deepcopy(notebook)
     sources = [(cell.get("id"), cell.source) for cell in notebook.cells]
     try:
         execute(notebook, path.parent)
     except CellExecutionError as error:
         where = next(i for i, c in enumerate(notebook.cells) if "error" in str(c.get("outputs", "")))
-        return f"{path}: cell {where} raised {error.ename}: {error.evalue}"
+        return Refreshed(path, f"cell {where} raised {error.ename}: {error.evalue}")
     except Exception as error:  # a kernel that dies or hangs: say so, and go on with the others
-        return f"{path}: {type(error).__name__}: {error}"
+        return Refreshed(path, f"{type(error).__name__}: {error}")
     clean(notebook)
     if [(cell.get("id"), cell.source) for cell in notebook.cells] != sources:
-        return f"{path}: a cell changed its own source; nothing was written"
+        return Refreshed(path, "a cell changed its own source; nothing was written")
     if path.read_bytes() != before:
-        return f"{path}: it was saved while it ran; nothing was written, run this again"
+        return Refreshed(path, "it was saved while it ran; nothing was written, run this again")
+    _write(notebook, path, before)
+    return Refreshed(path, changes=changes(committed, notebook))
+
+
+def _write(notebook, path: Path, before: bytes) -> None:
     fresh = path.with_suffix(".fresh")
     nbformat.write(notebook, fresh)
     if fresh.read_bytes() == before:
         fresh.unlink()
     else:
         os.replace(fresh, path)
-    return ""
 
 
-def main(names: list[str]) -> int:
+def clean_only(path: Path) -> Refreshed:
+    """Take out of one notebook what no reader needs, and run nothing."""
+    notebook = nbformat.read(path, as_version=4)
+    clean(notebook)
+    _write(notebook, path, path.read_bytes())
+    return Refreshed(path)
+
+
+def main(arguments: list[str]) -> int:
+    names = [name for name in arguments if name != "--clean"]
     paths = [Path(name).resolve() for name in names] or notebooks()
     for path in paths:
         if not path.is_file():
             print(f"There is no notebook {path}", file=sys.stderr)
             return 1
     with ProcessPoolExecutor(2) as pool:
-        said = [line for line in pool.map(refresh, paths) if line]
-    for line in said:
-        print(line, file=sys.stderr)
-    print(f"{len(paths) - len(said)} of {len(paths)} notebooks are fresh")
-    return 1 if said else 0
+        results = list(pool.map(clean_only if "--clean" in arguments else refresh, paths))
+    for result in results:
+        for line in result.changes:
+            print(f"{result.path.name}, {line}")
+        if result.trouble:
+            print(f"{result.path}: {result.trouble}", file=sys.stderr)
+    left = [result for result in results if result.trouble]
+    print(f"{len(paths) - len(left)} of {len(paths)} notebooks are fresh")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":

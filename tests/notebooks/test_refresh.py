@@ -36,7 +36,7 @@ def book(tmp_path_factory):
     before = new_notebook(cells=cells, metadata=metadata)
     nbformat.write(before, path)
     os.environ["OMP_NUM_THREADS"] = "1"
-    assert refresh.refresh(path) == ""
+    assert refresh.refresh(path).trouble == ""
     return path, before
 
 
@@ -64,7 +64,7 @@ def test_what_is_left_is_clean(book):
 
 def test_a_second_run_changes_no_byte(book):
     before = book[0].read_bytes()
-    assert refresh.refresh(book[0]) == ""
+    assert refresh.refresh(book[0]) == refresh.Refreshed(book[0])
     assert book[0].read_bytes() == before
 
 
@@ -89,14 +89,14 @@ def one_cell(tmp_path, source):
 
 def test_a_notebook_that_raises_is_left_and_named(tmp_path):
     path, before = one_cell(tmp_path, "x / 0")
-    assert refresh.refresh(path) == f"{path}: cell 1 raised ZeroDivisionError: division by zero"
+    assert refresh.refresh(path).trouble == "cell 1 raised ZeroDivisionError: division by zero"
     assert path.read_bytes() == before
 
 
 def test_work_that_is_saved_meanwhile_is_not_overwritten(tmp_path):
     source = "from pathlib import Path\nfile = Path('one.ipynb')\nfile.write_text(file.read_text() + ' ')\n1"
     path, before = one_cell(tmp_path, source)
-    assert "saved while it ran" in refresh.refresh(path)
+    assert "saved while it ran" in refresh.refresh(path).trouble
     assert path.read_bytes() == before + b" "
 
 
