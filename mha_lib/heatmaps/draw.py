@@ -2,16 +2,19 @@
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.patches import Rectangle
 
 from ..look.fonts import drawable
-from ..look.style import MONO, Drawing, ink
+from ..look.style import HALO, MONO, Drawing, ink
 from ..text import sentences
 
 text = sentences("heads")
@@ -22,6 +25,7 @@ PALETTE = tuple(to_hex(colour) for colour in COLOURS(range(256)))
 SCALE = Normalize(0, 1)
 MASKED, HATCH, BAD = "#d9d9d9", "#8c8c8c", "#ffe9a8"
 LINE = 0.2  # inches: a line of words
+NUMBERED, GRIDDED = 0.35, 0.15  # inches: the smallest cell with its number, with white around it
 
 
 def weight_colour(weight: float) -> str:
@@ -40,57 +44,62 @@ def shorten(word: str, most: int = 14) -> str:
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
-def draw_map(ax, weights: np.ndarray, keep: np.ndarray, cell: float) -> None:
+def draw_map(ax: Axes, weights: np.ndarray, mask: np.ndarray, cell: float) -> None:
     """Draw one head's weights (Lq, Lk) into `ax`, whose cells are `cell` inches wide.
 
-    Numbers stand in the cells that are large enough. Masked cells are hatched, NaN is a
-    cross: neither can be taken for a weight of 0.
+    Numbers stand in the cells that are large enough. Where `mask` is False a cell is hatched,
+    and NaN is a cross: neither can be taken for a weight of 0.
     """
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     Lq, Lk = weights.shape
     if not weights.size:
         return
-    shown = np.ma.masked_invalid(np.where(keep, weights, 0.0))
     ax.set_facecolor(BAD)
+    shown = np.ma.masked_invalid(np.where(mask, weights, 0.0))
     ax.imshow(shown, COLOURS, SCALE, aspect="auto", interpolation="nearest")
-    edges = np.argwhere(np.diff(np.pad(~keep, ((0, 0), (1, 1)))))  # where a masked run begins or ends
-    hidden = [
-        Rectangle((start - 0.5, y - 0.5), stop - start, 1)
-        for (y, start), (_, stop) in zip(edges[::2], edges[1::2], strict=True)
-    ]
-    hatch = PatchCollection(hidden, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0)
-    ax.add_collection(hatch, autolim=False)
-    bad = np.argwhere(np.isnan(weights) & keep)
-    cross = [[(x + a, y - 0.3), (x - a, y + 0.3)] for y, x in bad for a in (-0.3, 0.3)]
-    pen = 1.5 if cell > 0.2 else 0.7
-    ax.add_collection(LineCollection(cross, colors="black", linewidths=pen), autolim=False)
-    if cell > 0.15:
+    _hatch(ax, mask)
+    _cross(ax, np.isnan(weights) & mask, cell)
+    if cell > GRIDDED:
         ax.vlines(np.arange(0.5, Lk - 1), -0.5, Lq - 0.5, color="white", linewidth=1.5)
         ax.hlines(np.arange(0.5, Lq - 1), -0.5, Lk - 0.5, color="white", linewidth=1.5)
-    if cell >= 0.35:
-        for y, x in np.argwhere(keep & ~np.isnan(weights)):
-            paper, number = weight_colour(weights[y, x]), f"{weights[y, x]:.2f}"
-            ax.text(
-                x,
-                y,
-                number,
-                ha="center",
-                va="center",
-                color=ink(paper),
-                family=MONO,
-                size=min(11.5, 26 * cell),
-            )
+    if cell >= NUMBERED:
+        _number(ax, weights, mask & ~np.isnan(weights), size=min(11.5, 26 * cell))
     ax.set(xlim=(-0.5, Lk - 0.5), ylim=(Lq - 0.5, -0.5))
 
 
-def name_axis(ax, axis, words: Sequence[str], cell: float, families: list[str], grey: np.ndarray) -> None:
+def _hatch(ax: Axes, mask: np.ndarray) -> None:
+    edges = np.argwhere(np.diff(np.pad(~mask, ((0, 0), (1, 1)))))  # where a masked run begins or ends
+    runs = [
+        Rectangle((start - 0.5, y - 0.5), stop - start, 1)
+        for (y, start), (_, stop) in zip(edges[::2], edges[1::2], strict=True)
+    ]
+    hatch = PatchCollection(runs, facecolor=MASKED, edgecolor=HATCH, hatch="////", linewidth=0)
+    ax.add_collection(hatch, autolim=False)
+
+
+def _cross(ax: Axes, bad: np.ndarray, cell: float) -> None:
+    lines = [[(x + a, y - 0.3), (x - a, y + 0.3)] for y, x in np.argwhere(bad) for a in (-0.3, 0.3)]
+    pen = 1.5 if cell > 0.2 else 0.7
+    ax.add_collection(LineCollection(lines, colors="black", linewidths=pen), autolim=False)
+
+
+def _number(ax: Axes, weights: np.ndarray, seen: np.ndarray, size: float) -> None:
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "family": MONO, "size": size}
+    for y, x in np.argwhere(seen):
+        colour = ink(weight_colour(weights[y, x]))
+        ax.text(x, y, f"{weights[y, x]:.2f}", color=colour, **centred)
+
+
+def name_axis(
+    ax: Axes, axis: Axis, words: Sequence[str], cell: float, families: list[str], grey: np.ndarray
+) -> None:
     """Put a tick and its word on one axis, together; every n-th where all would touch."""
     if not words:
         return
     places = range(0, len(words), max(1, int(np.ceil(LINE / max(cell, 1e-6)))))
     labels = [drawable(shorten(words[i]), families) for i in places]
-    axis.set_ticks(places, labels, parse_math=False, family=families, size=10.5)
+    axis.set_ticks(places, labels, parse_math=False, family=families, size=10.5, path_effects=HALO)
     axis.set_tick_params(length=0 if len(places) == len(words) else 3, pad=3)
     for place, label in zip(places, axis.get_ticklabels(), strict=True):
         label.set_color("#666666" if grey[place] else "black")
@@ -98,9 +107,8 @@ def name_axis(ax, axis, words: Sequence[str], cell: float, families: list[str], 
         axis.set_tick_params(rotation=90)
 
 
-def badge(ax, name: str, colour: str, families: list[str]) -> None:
+def badge(ax: Axes, name: str, colour: str, families: list[str]) -> None:
     """Write a head's name above its map, on its colour."""
-    box = {"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "none"}
     ax.annotate(
         name,
         (0.5, 1),
@@ -111,15 +119,15 @@ def badge(ax, name: str, colour: str, families: list[str]) -> None:
         color=ink(colour),
         weight="bold",
         size=10.5,
-        bbox=box,
+        bbox={"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "none"},
         family=families,
     )
 
 
-def colour_bar(figure: Drawing, box, families: list[str]) -> None:
+def colour_bar(figure: Drawing, box: Axes, families: list[str]) -> None:
     """Draw the scale from 0 to 1 into the axes `box`."""
     bar = figure.colorbar(ScalarMappable(SCALE, COLOURS), cax=box, ticks=[0, 0.5, 1])
-    bar.ax.set_yticklabels(["0", "0.5", "1"])
-    bar.set_label(text.weight, size=10.5, family=families)
+    bar.ax.set_yticklabels(["0", "0.5", "1"], path_effects=HALO)
+    bar.set_label(text.weight, size=10.5, family=families, path_effects=HALO)
     bar.outline.set_visible(False)
     box.tick_params(labelsize=10.5, length=0)

@@ -15,7 +15,7 @@ text = sentences("heads")
 def weight_table(
     caption: str,
     weights: Tensor,
-    keep: Tensor,
+    mask: Tensor,
     queries: Sequence[str],
     keys: Sequence[str],
     sums: bool = False,
@@ -23,7 +23,7 @@ def weight_table(
     """Return one head's map as a table, two decimals a weight: rows are queries, columns keys."""
     names = ["", *keys, *([text.explorer["sum"]] if sums else [])]
     rows = ["".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
-    for query, row, may in zip(queries, weights.tolist(), keep.tolist(), strict=True):
+    for query, row, may in zip(queries, weights.tolist(), mask.tolist(), strict=True):
         cells = [_cell(weight, seen) for weight, seen in zip(row, may, strict=True)]
         cells += [f"<td>{_number(sum(row))}</td>"] * sums
         rows.append(f'<th scope="row">{html.escape(query)}</th>' + "".join(cells))

@@ -10,9 +10,13 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patheffects import AbstractPathEffect, withStroke
 
 HEAD_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 MONO = "DejaVu Sans Mono"
+WRONG = "#c00030"  # the frame around what is wrong, beside a mark
+# Around black letters that stand on no paper of their own: they read on a dark page, too.
+HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.5, foreground="white")]
 
 
 def head_letter(head: int) -> str:
@@ -45,16 +49,18 @@ class Drawing(Figure):
 
     Nothing is registered globally, so no figure is shown twice or left open. `alt` is
     the text for those who cannot see the picture; it is also the plain repr, which
-    nbval compares.
+    nbval compares. `details` says in a second line, for nbval alone, what else was drawn
+    (colours, hatching). `paper` is "none" for a picture whose letters have a HALO.
     """
 
-    def __init__(self, *args: Any, alt: str = "", **kwargs: Any):
+    def __init__(self, *args: Any, alt: str = "", details: str = "", paper: str = "white", **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.set_facecolor("white")
+        self.set_facecolor(paper)
         self.alt = alt
+        self.details = details
 
     def __repr__(self) -> str:
-        return f"[picture] {self.alt}"
+        return f"[picture] {self.alt}" + f"\n{self.details}" * bool(self.details)
 
     def png(self, dpi: int = 144) -> bytes:
         """Return the picture as the bytes of a PNG file."""

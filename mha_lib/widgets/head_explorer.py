@@ -12,7 +12,8 @@ from torch import Tensor
 from ..errors import value_error
 from ..heatmaps.draw import PALETTE
 from ..heatmaps.html import weight_table
-from ..heatmaps.read import WeightMaps, Words, read_maps
+from ..heatmaps.read import WeightMaps, read_maps
+from ..heatmaps.words import Words
 from ..look.style import head_colour, head_letter, ink
 from ..text import counted, sentences
 from .base import BrowserPicture
@@ -91,7 +92,6 @@ class HeadExplorer(BrowserPicture):
             heads=heads,
             valid_lens=valid_lens,
             attn_mask=attn_mask,
-            layers=True,
         )
         shape = tuple(maps.weights.shape)
         if maps.weights.numel() > MOST_WEIGHTS or max(shape[2:]) > MOST_WORDS:
@@ -99,11 +99,11 @@ class HeadExplorer(BrowserPicture):
             mend = "Choose some heads=[…], fewer layers, or a part of the words: weights[..., :64, :64]."
             raise value_error("weights", expected, f"{' × '.join(map(str, shape))}", mend)
         self._maps = maps
-        thousandths = _thousandths(maps.weights).masked_fill(~maps.keep, MASKED)
+        thousandths = _thousandths(maps.weights).masked_fill(~maps.mask, MASKED)
         map_says = text.explorer["map"].format(letter="{letter}", **self._counts(shape))
         super().__init__(
             weights=_bytes(thousandths),
-            sums=_bytes(_thousandths(maps.weights.double().masked_fill(~maps.keep, 0).sum(-1))),
+            sums=_bytes(_thousandths(maps.weights.double().masked_fill(~maps.mask, 0).sum(-1))),
             shape=list(shape),
             query_words=list(maps.queries),
             key_words=list(maps.keys),
@@ -148,11 +148,11 @@ class HeadExplorer(BrowserPicture):
 
 def _table(maps: WeightMaps, i: int) -> str:
     caption = text.fallback_caption.format(letter=head_letter(maps.heads[i]))
-    return weight_table(caption, maps.weights[0, i], maps.keep[0, i], maps.queries, maps.keys)
+    return weight_table(caption, maps.weights[0, i], maps.mask[0, i], maps.queries, maps.keys)
 
 
 def _largest(maps: WeightMaps, i: int) -> str:
-    flat = int(np.argmax(maps.weights[0, i].masked_fill(~maps.keep[0, i], -1).nan_to_num(-1).numpy()))
+    flat = int(np.argmax(maps.weights[0, i].masked_fill(~maps.mask[0, i], -1).nan_to_num(-1).numpy()))
     query, key = divmod(flat, len(maps.keys))
     words = {"query": html.escape(maps.queries[query]), "key": html.escape(maps.keys[key])}
     weight = f"{float(maps.weights[0, i, query, key]):.2f}"

@@ -1,9 +1,11 @@
 """MaskConsole: lengths, masks, fills and scales, and what each of them does to the weights."""
 
 import html
+from typing import Any
 
 import ipywidgets
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
@@ -13,7 +15,7 @@ from ..heatmaps.draw import badge, draw_map, inches, name_axis
 from ..heatmaps.html import weight_table
 from ..labs.mask_faults import CLOSE, Settings, findings, may_attend, remarks, weights_as_set
 from ..look.fonts import families_for
-from ..look.style import MONO, Drawing, head_colour, head_letter
+from ..look.style import HALO, MONO, WRONG, Drawing, head_colour, head_letter
 from ..text import read, sentences
 from .picture_console import PictureConsole, image
 
@@ -53,15 +55,16 @@ class MaskConsole(PictureConsole):
         dtype: str = "float32",
         scaling: str = "/sqrt(d)",
         dropout: str = "eval",
-    ):
+    ) -> None:
         self._ex = example()
         most = self._ex.X.shape[1]
         if len(lengths) != len(self._ex.X) or not all(0 <= n <= most for n in lengths):
             raise value_error("lengths", f"{len(self._ex.X)} numbers from 0 to {most}", lengths)
         controls: dict[str, ipywidgets.Widget] = {}
         for b, n in enumerate(lengths, start=1):
+            # A menu, since a field for numbers reads a typed 2.7 as 27.
             name = text.length.format(sentence=b)
-            controls[f"length_{b}"] = ipywidgets.BoundedIntText(n, min=0, max=most, description=name)
+            controls[f"length_{b}"] = ipywidgets.Dropdown(options=range(most + 1), value=n, description=name)
         controls["causal"] = ipywidgets.Checkbox(bool(causal), description=text.causal, indent=False)
         menus = {
             "fill": (fill, text.fill, text.fills),
@@ -93,16 +96,17 @@ class MaskConsole(PictureConsole):
 
     def _draw(self) -> tuple[str, list[tuple[str, str]]]:
         settings, weights = self.settings, self.weights
+        mask = may_attend(self._ex, settings)
+        right = text.right if bool(mask.any(-1).all()) else text.right_but_empty
         wrong = findings(self._ex, settings, weights)
-        lines = [("✗", line) for line in wrong] or [("✓", text.right)]
+        lines = [("✗", line) for line in wrong] or [("✓", right)]
         lines += [("•", line) for line in remarks(self._ex, settings)]
-        keep = may_attend(self._ex, settings)
         figures = []
         for b, words in enumerate(self._ex.words):
             caption = text.sentence.format(sentence=b + 1, words=" ".join(words))
             report = " ".join(line for _, line in lines)
             alt = text.alt.format(sentence=caption, heads=self._ex.num_heads, report=report)
-            drawing = draw_sentence(None if weights is None else weights[b], keep[b], words, alt)
+            drawing = draw_sentence(None if weights is None else weights[b], mask[b], words, alt)
             title = f'<figcaption style="font-size:14px">{html.escape(caption)}</figcaption>'
             figures.append(f'<figure style="margin:0">{title}{image(drawing)}</figure>')
         return f'<div style="display:flex;flex-wrap:wrap;gap:4px">{"".join(figures)}</div>', lines
@@ -110,53 +114,57 @@ class MaskConsole(PictureConsole):
     def fallback(self) -> str:
         """Return the weights as HTML tables, rounded, with what is wrong."""
         report, weights = self.report, self.weights
-        keep = may_attend(self._ex, self.settings)
+        masks = may_attend(self._ex, self.settings)
         parts = [f"<p>{html.escape(report)}</p>"]
-        shown = () if weights is None else zip(weights, keep, self._ex.words, strict=True)
-        for b, (maps, mays, words) in enumerate(shown):
-            for h, (map_, may) in enumerate(zip(maps, mays, strict=True)):
+        shown = () if weights is None else zip(weights, masks, self._ex.words, strict=True)
+        for b, (maps, mask, words) in enumerate(shown):
+            for h in range(self._ex.num_heads):
                 caption = text.table.format(sentence=b + 1, letter=head_letter(h))
-                parts.append(weight_table(caption, map_, may | (map_ != 0), words, words, sums=True))
+                seen = mask[h] | (maps[h] != 0)
+                parts.append(weight_table(caption, maps[h], seen, words, words, sums=True))
         return "<div>" + "".join(parts) + f"<p><em>{text.hint}</em></p></div>"
 
 
-def draw_sentence(weights: Tensor | None, keep: Tensor, words: tuple[str, ...], alt: str) -> Drawing:
+def draw_sentence(weights: Tensor | None, mask: Tensor, words: tuple[str, ...], alt: str) -> Drawing:
     """Draw one sentence's maps side by side, each row with its sum; faults are framed and crossed."""
-    h, L, _ = keep.shape
+    h, L, _ = mask.shape
     families = families_for("".join(words))
     left, side = inches(words) + 0.06, CELL * L
     size = (left + h * (side + SUM) + (h - 1) * 0.03, TITLE + side + inches(words) + 0.05)
-    figure = Drawing(size, alt=alt)
+    figure = Drawing(size, alt=alt, paper="none")
     for head in range(h):
         x = left + head * (side + SUM + 0.03)
         place = (x / size[0], (size[1] - TITLE - side) / size[1], side / size[0], side / size[1])
         ax = figure.add_axes(place)
-        badge(ax, read("heads")["head"].format(letter=head_letter(head)), head_colour(head), families)
+        name = read("heads")["head"].format(name=head_letter(head))
+        badge(ax, name, head_colour(head), families)
         if weights is None:
             ax.set(xticks=[], yticks=[])
             ax.text(0.5, 0.5, text.no_result, ha="center", va="center", transform=ax.transAxes, size=12)
             continue
-        values, may = weights[head].numpy(), keep[head].numpy()
+        values, may = weights[head].numpy(), mask[head].numpy()
         draw_map(ax, values, may | (values != 0), CELL)
         for y, key in np.argwhere(~may & (values != 0) & ~np.isnan(values)):
-            ax.add_patch(Rectangle((key - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec="#c00030", lw=2))
+            ax.add_patch(Rectangle((key - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec=WRONG, lw=2))
         grey = np.zeros(L, bool)
         if head == 0:
             name_axis(ax, ax.yaxis, words, CELL, families, grey)
         name_axis(ax, ax.xaxis, words, CELL, families, grey)
-        ax.annotate(text.sum, (1, 1), (6, 3), xycoords="axes fraction", textcoords="offset points", size=9.5)
-        for y, total in enumerate(values.sum(-1)):
-            fine = abs(total - 1) <= CLOSE or (total == 0 and not may[y].any())
-            mark = "NaN✗" if np.isnan(total) else f"{total:.2f}" + "✗" * (not fine)
-            ax.annotate(
-                mark,
-                (L - 0.5, y),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-                size=9,
-                family=MONO,
-                weight="normal" if fine else "bold",
-                annotation_clip=False,
-            )
+        _write_sums(ax, values, may)
     return figure
+
+
+def _write_sums(ax: Axes, values: np.ndarray, may: np.ndarray) -> None:
+    beside: dict[str, Any] = {"textcoords": "offset points", "path_effects": HALO}
+    ax.annotate(text.sum, (1, 1), (6, 3), xycoords="axes fraction", size=9.5, **beside)
+    for y, total in enumerate(values.sum(-1)):
+        fine = abs(total - 1) <= CLOSE or (total == 0 and not may[y].any())
+        mark = "NaN✗" if np.isnan(total) else f"{total:.2f}" + "✗" * (not fine)
+        place = (values.shape[1] - 0.5, y)
+        font: dict[str, Any] = {
+            "size": 9,
+            "family": MONO,
+            "weight": "normal" if fine else "bold",
+            "va": "center",
+        }
+        ax.annotate(mark, place, (3, 0), annotation_clip=False, **font, **beside)

@@ -5,9 +5,14 @@ import html
 import threading
 
 import ipywidgets
+from traitlets import Bunch
 
 from ..look.style import Drawing
+from ..text import sentences
+from .base import Fallback
 from .own_keys import OwnKeys
+
+text = sentences("console")
 
 DELAY = 0.12  # seconds of rest before the picture follows a control that moves
 
@@ -21,17 +26,18 @@ def image(drawing: Drawing) -> str:
     return f'<img decoding="sync" {size} alt="{alt}" src="data:image/png;base64,{data}">'
 
 
-class PictureConsole(ipywidgets.VBox):
+class PictureConsole(Fallback, ipywidgets.VBox):
     """Controls above, a picture and a line of text below.
 
     A control that moves fast causes one redraw, of its last value. `report` and whatever
-    else a subclass offers are up to date when read: a pending redraw is done first.
+    else a subclass offers are up to date when read: a pending redraw is done first. A redraw
+    that raises shows the error in the picture's place: no old picture stays and looks right.
 
     A subclass gives `_draw()` → HTML of the picture, and (mark, sentence) for each line of
     the text; and `fallback()`.
     """
 
-    def __init__(self, controls: dict[str, ipywidgets.Widget], height: int):
+    def __init__(self, controls: dict[str, ipywidgets.Widget], height: int) -> None:
         self._timer: threading.Timer | None = None
         self._lock = threading.RLock()
         self.redraws = 0
@@ -48,18 +54,14 @@ class PictureConsole(ipywidgets.VBox):
         controls_row.add_class(OwnKeys.WHERE)
         super().__init__([controls_row, self._picture, self._text, OwnKeys()])
         self.controls = controls
-        self._redraw()
+        self._show(*self._draw())
         for control in controls.values():
             control.observe(self._later, names="value")
 
     def _draw(self) -> tuple[str, list[tuple[str, str]]]:
         raise NotImplementedError
 
-    def fallback(self) -> str:
-        """Return the numbers of the picture as HTML; the same bytes on every machine."""
-        raise NotImplementedError
-
-    def _later(self, change) -> None:
+    def _later(self, change: Bunch) -> None:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -76,9 +78,18 @@ class PictureConsole(ipywidgets.VBox):
                 self._redraw()
 
     def _redraw(self) -> None:
-        self._picture.value, self._lines = self._draw()
-        said = "".join(f"<p style='margin:0'>{mark} {html.escape(line)}</p>" for mark, line in self._lines)
-        self._text.value = f'<div role="status" style="font-size:14px;line-height:1.4">{said}</div>'
+        try:
+            picture, lines = self._draw()
+        except Exception as error:  # a timer's thread has nobody else to tell
+            kind = type(error).__name__
+            lines = [("✗", text.failed.format(kind=kind, error=error))]
+            picture = f"<p>{html.escape(text.no_picture)}</p>"
+        self._show(picture, lines)
+
+    def _show(self, picture: str, lines: list[tuple[str, str]]) -> None:
+        self._picture.value, self._lines = picture, lines
+        shown = "".join(f"<p style='margin:0'>{mark} {html.escape(line)}</p>" for mark, line in lines)
+        self._text.value = f'<div role="status" style="font-size:14px;line-height:1.4">{shown}</div>'
         self.redraws += 1
 
     @property
@@ -87,11 +98,6 @@ class PictureConsole(ipywidgets.VBox):
         self._update()
         return " ".join(line for _, line in self._lines)
 
-    def _repr_mimebundle_(self, **kwargs):
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict[str, object], dict[str, object]]:
         self._update()
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-        return {
-            "text/plain": repr(self),
-            "text/html": self.fallback(),
-            "application/vnd.jupyter.widget-view+json": view,
-        }
+        return super()._repr_mimebundle_(**kwargs)

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 
 import mha_lib as mha
 from mha_lib.heatmaps.draw import BAD, COLOURS, PALETTE
-from mha_lib.heatmaps.read import visible
+from mha_lib.heatmaps.words import visible
 from mha_lib.look import fonts
 from mha_lib.look.style import Drawing, head_colour
 
@@ -103,6 +103,98 @@ def test_any_word_is_drawn_without_a_warning(words):
 
 def test_unseen_characters_are_made_visible():
     assert [visible(word) for word in ("", " ", " a", "a b", "\n")] == ["∅", "␣", "␣a", "a b", "⏎"]
+    unseen = [
+        "\u200b",
+        "\u00a0",
+        "\ufeff",
+        "\u202e",
+        "\u2066",
+        "\x00",
+        "\u2003",
+        "\ud800",
+        "\ue000",
+        "\u0378",
+    ]
+    for sign in unseen:
+        shown = visible(f"a{sign}b")
+        assert shown.startswith("a[") and shown.endswith("]b") and sign not in shown
+    assert visible("x\u202ey") == "x[RLO]y", "nothing turns a label round"
+    for seen in ("👩‍🚀", "键", "שלום", "é", "e\u0301"):
+        assert visible(seen) == seen
+
+
+def test_arrays_lists_of_layers_and_one_tensor_are_the_same_picture(weights):
+    """What models return: a tuple of layers, numpy arrays, half precision."""
+    layers = weights[:, None].repeat(1, 2, 1, 1, 1)  # two layers, two sentences
+    whole = mha.plot_heads(layers, sample=1)
+    for given in (list(layers), tuple(layers), layers.numpy(), [layer.numpy() for layer in layers]):
+        assert repr(mha.plot_heads(given, sample=1)) == repr(whole)
+    frozen = layers.numpy().copy()
+    frozen.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert repr(mha.plot_heads(frozen, sample=1)) == repr(whole)
+
+
+def test_a_sheet_of_all_heads_can_be_printed():
+    blocks = torch.rand(12, 1, 12, 20, 20)
+    blocks[2, 0, 9, 4, 7] = 2.0
+    figure = mha.plot_heads(blocks, attn_mask=mha.causal_mask(20, 20))
+    titles = [ax.get_title() for ax in maps(figure)]
+    assert titles == [f"{block} {letter}" for block in range(1, 13) for letter in "ABCDEFGHIJKL"]
+    assert figure.get_size_inches()[0] <= 10.1 and figure.get_size_inches()[1] < 13
+    for n, ax in enumerate(maps(figure)):
+        shown = ax.images[0].get_array()
+        want = blocks[n // 12, 0, n % 12].tril()
+        np.testing.assert_array_equal(np.tril(shown), want.numpy())
+    lines = figure.details.splitlines()
+    assert len(lines) == 12 and repr(figure).count("\n") == 12
+    assert "A (" in lines[0] and drawn(figure)
+
+
+def test_a_sheet_of_long_inputs_keeps_a_thin_diagonal():
+    """matplotlib draws every tenth line of what is too large; the largest of its neighbours stays."""
+    figure = mha.plot_heads(torch.eye(512).expand(2, 1, 3, 512, 512))
+    for ax in maps(figure):
+        shown = ax.images[0].get_array()
+        assert shown.shape == (64, 64)
+        np.testing.assert_array_equal(shown, np.eye(64))
+
+
+def test_the_words_of_a_picture_are_read_back_from_it(weights, monkeypatch):
+    """What is drawn wrongly is said wrongly, so that nbval sees it."""
+    from mha_lib.heatmaps import draw, figure
+
+    right = repr(mha.plot_heads(weights, sample=0))
+    faults = {
+        "a map upside down": (figure, "draw_map", lambda ax, w, m, c: draw.draw_map(ax, w[::-1], m, c)),
+        "labels off by a row": (
+            figure,
+            "name_axis",
+            lambda ax, axis, words, *rest: draw.name_axis(ax, axis, [*words[1:], words[0]], *rest),
+        ),
+        "another head's name": (figure, "badge", lambda ax, n, c, f: draw.badge(ax, n + "A", c, f)),
+        "another colour": (figure, "badge", lambda ax, n, c, f: draw.badge(ax, n, "#123456", f)),
+        "another scale": (draw, "COLOURS", draw.COLOURS.reversed()),
+        "a lost mask": (draw, "_hatch", lambda ax, mask: None),
+    }
+    masked = repr(mha.plot_heads(weights, sample=0, attn_mask=mha.causal_mask(4, 5)))
+    for fault, (module, name, wrong) in faults.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, wrong)
+            changed = repr(mha.plot_heads(weights, sample=0)) != right
+            changed |= repr(mha.plot_heads(weights, sample=0, attn_mask=mha.causal_mask(4, 5))) != masked
+            assert changed, fault
+
+
+def test_letters_read_on_a_dark_page_too():
+    """No white paper, and a light line around every black letter that stands on no colour."""
+    figure = mha.plot_heads(torch.eye(3)[None], ["a", "b", "c"], attn_mask=mha.causal_mask(3, 3))
+    assert figure.get_facecolor()[3] == 0
+    for ax in figure.axes:
+        for label in (*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, ax.yaxis.label):
+            assert not label.get_text() or label.get_path_effects()
+    assert all(label.get_path_effects() for label in figure.legends[0].get_texts())
 
 
 def test_a_sign_that_no_font_has_is_a_box_with_a_hint(monkeypatch):
@@ -233,7 +325,19 @@ def test_the_colours_run_from_light_to_dark():
     [
         ({"weights": [[1.0]]}, TypeError, "need_weights=True"),
         ({"weights": torch.zeros(4)}, ValueError, r"\(B, h, Lq, Lk\).*shape \(4,\)"),
-        ({"weights": torch.zeros(2, 1, 3, 4, 5)}, ValueError, "weights"),
+        ({"weights": torch.zeros(2, 1, 1, 3, 4, 5)}, ValueError, r"shape \(2, 1, 1, 3, 4, 5\)"),
+        ({"weights": [None, None]}, TypeError, 'weights\\[0\\].*attn_implementation="eager"'),
+        ({"weights": []}, ValueError, "layers"),
+        (
+            {"weights": [torch.zeros(1, 2, 3, 3), torch.zeros(1, 4, 3, 3)]},
+            ValueError,
+            r"weights\[1\].*one shape",
+        ),
+        ({"weights": np.array([["a"]])}, TypeError, "an array of <U1"),
+        # Averaged over heads, as nn.MultiheadAttention returns them: three axes that are no heads.
+        ({"weights": torch.zeros(2, 4, 4), "sample": 0}, ValueError, "average_attn_weights=False"),
+        ({"weights": torch.zeros(2, 2, 2), "queries": [["a", "b"]] * 2}, ValueError, "average_attn_weights"),
+        ({"weights": torch.zeros(2, 4, 4), "valid_lens": torch.tensor([3, 2])}, ValueError, "average_attn"),
         ({"weights": torch.zeros(16, 3, 12, 12)}, ValueError, "batch of 16.*sample=0"),
         ({"weights": torch.zeros(2, 3, 4, 5), "sample": 2}, ValueError, "from 0 to 1, got 2"),
         ({"weights": torch.zeros(3, 4, 5), "queries": list("abcde")}, ValueError, "queries: expected 4 w"),

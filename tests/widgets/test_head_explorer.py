@@ -122,7 +122,7 @@ def test_a_real_model_is_small(tmp_path):
     assert explorer.save_html(tmp_path / "heads.html").stat().st_size < 1_300_000
 
 
-@pytest.mark.parametrize("shape", [(16, 512, 512), (1, 513, 2), (2, 1, 12, 256, 256)])
+@pytest.mark.parametrize("shape", [(1, 16, 512, 512), (1, 1, 513, 2), (2, 1, 12, 256, 256)])
 def test_too_much_for_a_page_is_refused_with_a_way_out(shape):
     """jessevig/bertviz#82, #74: a clear word, never a frozen page."""
     with pytest.raises(ValueError, match="heads="):

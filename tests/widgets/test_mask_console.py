@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 import torch
+import traitlets
 
 import mha_lib as mha
 from mha_lib.labs.mask_faults import Settings, findings, may_attend, weights_as_set
@@ -185,13 +186,40 @@ def test_one_handler_after_the_cell_ran_again():
     assert calls == [Settings(causal=True)]
 
 
-def test_no_value_of_a_control_raises():
-    """fastplotlib/fastplotlib#155, widgetti/reacton#47."""
+def test_a_length_that_no_menu_has_changes_nothing():
+    """A field for numbers read a typed 2.7 as 27; a menu has 0 to 4 and nothing else."""
     console = MaskConsole()
-    console.controls["length_1"].value = 99
-    assert console.settings.lengths == (4, 2)
-    console.controls["length_1"].value = -5
-    assert console.settings.lengths == (0, 2) and console.report
+    for control in ("length_1", "length_2"):
+        assert console.controls[control].options == (0, 1, 2, 3, 4)
+    for wrong in (99, -5, 2.7, "3"):
+        with pytest.raises(traitlets.TraitError):
+            console.controls["length_1"].value = wrong
+    assert console.settings.lengths == (3, 2) and console.report
+
+
+def test_a_row_that_may_see_nothing_is_not_said_to_sum_to_one():
+    console = MaskConsole(lengths=(0, 2))
+    assert console.weights[0].sum() == 0
+    assert console.report.startswith("Right: each row that may see a key sums to 1")
+    assert MaskConsole().report.startswith("Right: each row sums to 1")
+
+
+def test_no_dash_stands_for_a_number():
+    report = MaskConsole(lengths=(0, 0), scaling="/d").report
+    assert "no row may see a key" in report and "–" not in report
+
+
+def test_a_redraw_that_raises_shows_the_error_in_its_place(monkeypatch):
+    console = MaskConsole()
+    with monkeypatch.context() as patch:
+        patch.setattr(console, "_draw", lambda: 1 / 0)
+        console.controls["causal"].value = True
+        settle()
+        assert "<img" not in console._picture.value, "no old picture stays and looks right"
+        assert "ZeroDivisionError: division by zero" in console._text.value
+        assert "ZeroDivisionError" in console.report
+    console.controls["causal"].value = False
+    assert console.report == MaskConsole().report and "<img" in console._picture.value
 
 
 def test_the_picture_has_a_fixed_size_and_an_alt_text():
@@ -224,9 +252,9 @@ def test_shown_without_pyplot_and_without_an_output_widget():
 
 
 def test_the_repr_is_fixed():
-    bundle = MaskConsole()._repr_mimebundle_()
+    bundle, _ = MaskConsole()._repr_mimebundle_()
     assert bundle["text/plain"].startswith("[MaskConsole] Right: each row sums to 1, and what is masked")
-    assert bundle["text/html"] == MaskConsole()._repr_mimebundle_()["text/html"]
+    assert bundle["text/html"] == MaskConsole()._repr_mimebundle_()[0]["text/html"]
     view = bundle["application/vnd.jupyter.widget-view+json"]
     assert set(view) == {"version_major", "version_minor", "model_id"}
 

@@ -251,7 +251,7 @@ function render({ model, el }) {
         svg.append(make("rect", { class: `mha-heads-${frame}`, x: -out, width: width + 2 * out,
           height: cell + 2 * out, "stroke-width": pen, rx: 2 }));
       return make("figure", {}, make("figcaption", { style: `--head:${heads[head].colour};--on:${heads[head].ink}` },
-        fill(text.head, { letter: heads[head].letter })), svg);
+        fill(text.head, { name: heads[head].letter })), svg);
     }));
     makeTable(shown);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(shown.includes(i))));
