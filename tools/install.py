@@ -12,6 +12,7 @@ WHEELHOUSE=wheelhouse packages come from there and no network is asked.
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,16 @@ ROOT = Path(__file__).resolve().parents[1]
 GB = 10**9
 SPACE = 3 * GB
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
+UNWRITABLE = (
+    "{folder} cannot be written ({reason}). Copy the collection to a folder of yours and run make there."
+)
+TOO_FULL = (
+    "{need:.0f} GB of free disk are needed, and {folder} has {free:.1f} GB. Make room, then run make again."
+)
+NO_VENV = (
+    "Python could not make .venv. On Debian and Ubuntu first: sudo apt install python3-venv. "
+    "Python said: {reason}"
+)
 # What pip writes when it fails, and what to do about it; the first that is found is said.
 TROUBLES = (
     (("No space left on device", "Errno 28"), "The disk is full. Make room for 3 GB"),
@@ -101,9 +112,7 @@ class SetUp:
     def base(self) -> None:
         """Make .venv anew with PyTorch and what the notebooks are read with."""
         self.check_folder()
-        say(
-            f"Setting up .venv with Python {sys.version.split()[0]}; once, about two minutes with a fast network."
-        )
+        say(f"Setting up .venv with Python {platform.python_version()}; once, about two minutes.")
         with step("an empty environment"):
             self.make_venv()
         with step("JupyterLab and what the notebooks use"):
@@ -145,14 +154,10 @@ class SetUp:
             probe.write_text("")
             probe.unlink()
         except OSError as error:
-            raise SetUpError(
-                f"{self.root} cannot be written ({error.strerror}). Copy the collection to a folder of yours and run make there."
-            ) from None
+            raise SetUpError(UNWRITABLE.format(folder=self.root, reason=error.strerror)) from None
         free = shutil.disk_usage(self.root).free
         if free < SPACE and not (self.venv / "installed").exists():
-            raise SetUpError(
-                f"{SPACE / GB:.0f} GB of free disk are needed, and {self.root} has {free / GB:.1f} GB. Make room, then run make again."
-            )
+            raise SetUpError(TOO_FULL.format(need=SPACE / GB, folder=self.root, free=free / GB))
 
     def make_venv(self) -> None:
         said = subprocess.run(
@@ -160,9 +165,7 @@ class SetUp:
         )
         if said.returncode:
             reason = " ".join((said.stdout + said.stderr).split())
-            raise SetUpError(
-                f"Python could not make .venv. On Debian and Ubuntu first: sudo apt install python3-venv. Python said: {reason}"
-            )
+            raise SetUpError(NO_VENV.format(reason=reason))
 
     def locked(self, name: str) -> str:
         return str(self.root / "requirements" / f"{name}.lock")

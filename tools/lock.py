@@ -16,7 +16,7 @@ from install import ROOT, pinned
 LEFT_TO_TORCH = re.compile(r"(torch|triton|cuda-|nvidia-)")
 BUILD = ("hatchling", "editables")  # mha_lib is installed without a network
 HEADS = {
-    "lab": "# What the notebooks are read with: the tested set for Python 3.11 and newer. make lock renews it.",
+    "lab": "# What the notebooks are read with, as tested, for Python 3.11 and newer. make lock renews it.",
     "site": "# What make site needs besides lab.lock. make lock renews it.",
     "test": "# What make test needs besides lab.lock and site.lock. make lock renews it.",
 }
