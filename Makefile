@@ -19,7 +19,7 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=90
 # WHEELHOUSE=wheelhouse takes all packages from the folder that `make wheelhouse` made.
 export TORCH WHEELHOUSE
 
-.PHONY: help lab test test-notebooks lint notebooks mine bench site links wheelhouse lock audit clean setup
+.PHONY: help lab test test-notebooks lint notebooks mine bench site wheelhouse lock audit clean setup
 
 help:  ## This list
 	@echo "make lab             open your copies of the notebooks in JupyterLab (PORT=8890 for another port)"
@@ -29,7 +29,6 @@ help:  ## This list
 	@echo "make lint            ruff on code and notebooks, mypy on mha_lib"
 	@echo "make notebooks       run and clean all notebooks in place (NB=notebooks/03_....ipynb for one)"
 	@echo "make site            the whole collection as a website that needs no network (OUT=site)"
-	@echo "make links           write the launch links that pyproject.toml asks for"
 	@echo "make wheelhouse      fetch all packages, into wheelhouse/, for a room without network"
 	@echo "make audit           ask whether a locked package has a known weakness"
 	@echo "make bench           the measurements"
@@ -61,7 +60,7 @@ mine: $(VENV)/ready
 	@$(PY) tools/mine.py
 
 site: $(VENV)/site-ready
-	@$(PY) tools/site $(OUT)
+	@$(PY) tools/pages.py $(OUT)
 
 bench: $(VENV)/bench-ready
 	@for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
@@ -73,10 +72,8 @@ wheelhouse: $(VENV)/ready
 	@$(PY) tools/install.py wheelhouse
 
 audit: $(VENV)/ready
-	@$(PY) -m pip install -q pip-audit && $(PY) tools/audit.py
-
-links: $(VENV)/ready
-	@$(PY) tools/links.py
+	@$(PY) -m pip install -q pip-audit
+	$(PY) -m pip_audit --strict --disable-pip --no-deps $(addprefix -r ,$(wildcard requirements/*.lock))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache

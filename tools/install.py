@@ -68,6 +68,7 @@ LIBRARY = (
     "import mha_lib as mha; mha.plot_moves, mha.plot_heads, mha.predict, mha.check, mha.widgets.TensorMoves"
 )
 SETTINGS = ROOT / "binder" / "overrides.json"
+SETTINGS_PLACE = Path("share", "jupyter", "lab", "settings", "overrides.json")  # below a Python's prefix
 
 
 class SetUpError(Exception):
@@ -183,10 +184,18 @@ class SetUp:
         self.run([str(python_of(self.venv)), "-m", "pip", do, *options, *arguments])
 
     def run(self, command: list[str]) -> None:
+        # What pip unpacks on its way stays on the disk that was looked at, not in a small /tmp.
+        unpacked = self.venv / "tmp"
+        unpacked.mkdir(exist_ok=True)
+        env = os.environ | {"TMPDIR": str(unpacked)}
         with self.log.open("a", encoding="utf-8") as log:
             start = log.tell()
-            if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode == 0:
-                return
+            code = subprocess.run(
+                command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            ).returncode
+        shutil.rmtree(unpacked, ignore_errors=True)
+        if code == 0:
+            return
         raise SetUpError(trouble(self.log.read_text("utf-8", "replace")[start:]))
 
     def start(self, imports: str) -> subprocess.Popen:
@@ -208,7 +217,7 @@ def trouble(log: str) -> str:
 
 def write_settings(prefix: Path = Path(sys.prefix)) -> Path:
     """Put JupyterLab's settings where the Python with this prefix reads them."""
-    target = prefix / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    target = prefix / SETTINGS_PLACE
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(SETTINGS, target)
     return target
