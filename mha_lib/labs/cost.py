@@ -3,14 +3,13 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 
 import numpy as np
-import torch
 from torch.autograd import profiler
 
 from ..errors import value_error
 from ..look.style import Drawing, head_colour
+from .work import one_thread
 
 
 def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4) -> int:
@@ -29,21 +28,10 @@ def in_words(size: int) -> str:
     return f"{size / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
 
 
-@contextmanager
-def _one_thread():
-    """Measure on one thread: then neither the number of cores nor other programs matter much."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def seconds(fn: Callable[[], object], repeats: int = 5) -> float:
     """Return the processor time of the shortest of several runs, on one thread."""
     times = []
-    with _one_thread():
+    with one_thread():
         fn()  # the first run pays for things that the others find ready
         for _ in range(repeats):
             start = time.process_time()
@@ -58,7 +46,7 @@ def peak_bytes(fn: Callable[[], object]) -> int:
     Counted by torch's profiler from what is allocated and freed on the CPU, inside kernels too.
     """
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
-    with _one_thread(), profiler.profile(profile_memory=True) as recording:
+    with one_thread(), profiler.profile(profile_memory=True) as recording:
         fn()
     changes = [event for event in recording.kineto_results.events() if event.name() == "[memory]"]
     held = np.cumsum([0] + [event.nbytes() for event in sorted(changes, key=lambda e: e.start_ns())])
@@ -81,7 +69,9 @@ def growth(sizes: Sequence[float], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def plot_growth(sizes: Sequence[float], curves: dict[str, Sequence[float]], unit: str, across: str):
+def plot_growth(
+    sizes: Sequence[float], curves: dict[str, Sequence[float]], unit: str, across: str
+) -> Drawing:
     """Draw measured curves on logarithmic axes, each with the power it grows by, as a Drawing."""
     powers = {name: growth(sizes, values) for name, values in curves.items()}
     figure = Drawing((7, 4), alt=f"{unit} against {across}, one line each: {', '.join(curves)}.")

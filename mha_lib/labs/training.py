@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from ..errors import value_error
 from ..masks import causal_mask
 from ..multihead import MultiHeadAttention
+from .work import one_thread
 
 NO_TARGET = -100  # cross_entropy passes over these
 WIDTH, BATCH = 32, 32  # features of a word, and sentences at a step
@@ -100,17 +101,20 @@ class TinyModel(nn.Module):
         self.read_out = nn.Sequential(*hidden, nn.Linear(64 if mlp else WIDTH, outputs * task.vocab_size))
         self.mask = causal_mask(task.length, task.length) if task.causal else None
 
-    def _attend(self, tokens: Tensor, **need):
+    def _attend(self, tokens: Tensor, **need: bool) -> Any:
         X = self.tokens(tokens) + self.places.weight
         return self.attention(X, X, X, attn_mask=self.mask, **need)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.read_out(self._attend(tokens)).unflatten(-1, (-1, self.tokens.num_embeddings))
+        logits: Tensor = self.read_out(self._attend(tokens))
+        return logits.reshape(*tokens.shape, -1, self.tokens.num_embeddings)
 
+    @one_thread()
     @torch.no_grad()
     def weights(self, tokens: Tensor) -> Tensor:
         """Return the attention weights (B, h, L, L) for tokens (B, L)."""
-        return self._attend(tokens, need_weights=True)[1]
+        weights: Tensor = self._attend(tokens, need_weights=True)[1]
+        return weights
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ class TrainResult:
     targets: Tensor  # (B, L, n)
 
 
+@one_thread()
 def train(
     task: Task,
     build: Callable[[], nn.Module] | int = 2,
@@ -135,7 +140,7 @@ def train(
     sentences: int | None = None,
     mlp: bool = False,
 ) -> TrainResult:
-    """Train a TinyModel with Adam and test it on 256 fresh sentences.
+    """Train a TinyModel with Adam, on one thread, and test it on 256 fresh sentences.
 
     Args:
         task: what to learn.
@@ -166,7 +171,7 @@ def train(
         tokens, targets = fixed if fixed else task.sample(BATCH, generator)
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
         optimiser.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         optimiser.step()
         losses.append(loss.item())
     tokens, targets = task.sample(256, torch.Generator().manual_seed(seed + 1_000_000))
@@ -174,6 +179,7 @@ def train(
     return TrainResult(model, tuple(losses), held_out, accuracies, tokens, targets)
 
 
+@one_thread()
 @torch.no_grad()
 def score(model: nn.Module, tokens: Tensor, targets: Tensor) -> tuple[float, tuple[float, ...]]:
     """Return the mean loss and, for each of the n answers, the share that is right."""
@@ -183,6 +189,7 @@ def score(model: nn.Module, tokens: Tensor, targets: Tensor) -> tuple[float, tup
     return loss, tuple((right.sum((0, 1)) / asked.sum((0, 1))).tolist())
 
 
+@one_thread()
 def gradient_noise(model: TinyModel, task: Task, batches: int = 8, seed: int = 0) -> float:
     """Return how far gradients of single batches are from their mean, in units of its length."""
     generator, slopes = torch.Generator().manual_seed(seed), []
@@ -191,7 +198,8 @@ def gradient_noise(model: TinyModel, task: Task, batches: int = 8, seed: int = 0
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
         slopes.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))]))
     mean = torch.stack(slopes).mean(0)
-    return (torch.stack([(slope - mean).norm() for slope in slopes]).mean() / mean.norm()).item()
+    distances = torch.stack([(slope - mean).norm() for slope in slopes])
+    return float(distances.mean() / mean.norm())
 
 
 def look_back(weights: Tensor, offset: int, first: int = 3) -> Tensor:

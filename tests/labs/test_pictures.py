@@ -15,6 +15,15 @@ def test_every_run_is_a_dot_in_the_row_of_its_group():
     assert [text.get_text() for text in ax.texts] == ["0.50 to 0.70", "0.12"]
 
 
+def test_a_marked_value_stands_in_its_row_and_what_is_below_zero_is_seen():
+    figure = plot_runs({"a": [-0.5, 0.25], "b": [0.125]}, "change", marked={"b": 0.125, "a": -0.5})
+    ax = figure.axes[0]
+    marks = next(line for line in ax.get_lines() if line.get_marker() == "D")
+    assert list(marks.get_xdata()) == [-0.5, 0.125] and list(marks.get_ydata()) == [0, 1]
+    assert ax.get_xlim()[0] <= -0.5 and [text.get_text() for text in ax.texts] == ["−0.50 to 0.25", "0.12"]
+    assert any(list(line.get_xdata()) == [0, 0] for line in ax.get_lines())
+
+
 def test_the_text_holds_no_measured_digit():
     assert repr(plot_runs({"a": [0.123]}, "loss")) == "[picture] loss, a dot for each run: a."
 
