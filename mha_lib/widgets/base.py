@@ -7,11 +7,14 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 
-_PAGE = Path(__file__).parent / "static" / "page.html"
+STATIC = Path(__file__).parent / "static"
+MIME = "application/vnd.mha.picture+json"  # a picture's state, for a site that executes nothing
+MOST_SAVED = 100_000  # bytes of numbers: a larger picture is saved in a notebook as its fallback only
+_PAGE = STATIC / "page.html"
 _PACKED_FROM = 65536  # bytes: more than that is packed, so that a real model makes a small page
 
 
@@ -58,21 +61,43 @@ def _plain(value: object) -> dict[str, str]:
     raise TypeError(f"cannot store {type(value).__name__} in a page")
 
 
-class BrowserPicture(Fallback, anywidget.AnyWidget):
-    """An anywidget with a fallback, which can be saved as a page of its own."""
+def style(name: str) -> str:
+    """Return the sheet NAME.css of `static`, after the colours that all pictures share."""
+    return (STATIC / "theme.css").read_text("utf-8") + (STATIC / f"{name}.css").read_text("utf-8")
 
-    def page_state(self) -> dict[str, Any]:
-        """Return the traits that a page without a kernel needs, `offline` among them."""
+
+class BrowserPicture(Fallback, anywidget.AnyWidget):
+    """An anywidget with a fallback, which can be saved as a page of its own.
+
+    A subclass gives `module`, the name of its script in `static`.
+    """
+
+    module: ClassVar[str]
+
+    def page_traits(self) -> dict[str, Any]:
+        """Return what a page without a kernel needs to know, `offline` among it."""
         shared = set(anywidget.AnyWidget.class_trait_names())
         own = {k: v for k, v in self.get_state().items() if k not in shared and k[0] != "_"}
         return own | {"offline": True}
 
-    def state_json(self) -> str:
-        """Return `page_state()` as JSON that may stand in a script tag.
+    def page_state(self) -> dict[str, Any]:
+        """Return the widget as plain JSON: its module, a title and its state.
 
-        Bytes become {"base64": …}, many of them {"deflate": …}, packed with zlib.
+        Bytes become {"base64": …}, many of them {"deflate": …}, packed with zlib. The script
+        static/standalone.js shows it: start(element, module, state).
         """
-        return json.dumps(self.page_state(), default=_plain).replace("<", "\\u003c")
+        state = json.loads(json.dumps(self.page_traits(), default=_plain, sort_keys=True))
+        return {"module": self.module, "title": repr(self).splitlines()[0], "state": state}
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        if self.size() <= MOST_SAVED:
+            data[MIME] = self.page_state()
+        return data, metadata
+
+    def size(self) -> int:
+        """Return how many bytes of numbers the widget holds for the page."""
+        return sum(len(value) for value in self.get_state().values() if isinstance(value, bytes))
 
     def save_html(self, path: str | Path, title: str | None = None) -> Path:
         """Write the widget as one HTML file that works offline in any browser.
@@ -80,12 +105,13 @@ class BrowserPicture(Fallback, anywidget.AnyWidget):
         No kernel and no network are needed. Half a character (a lone surrogate), which no
         file can hold, is named in its place: [U+D800]. Returns the path that was written.
         """
-        parts = {
+        scripts = {"esm": str(self._esm), "standalone": (STATIC / "standalone.js").read_text("utf-8")}
+        parts = {name: script.replace("</script", "<\\/script") for name, script in scripts.items()}
+        parts |= {
             "title": html.escape(title or type(self).__name__),
             "css": str(self._css),
             "fallback": self.fallback(),
-            "esm": str(self._esm).replace("</script", "<\\/script"),
-            "state": self.state_json(),
+            "state": json.dumps(self.page_state()["state"]).replace("<", "\\u003c"),
         }
         page = re.sub("@([a-z]+)@", lambda part: parts[part[1]], _PAGE.read_text(encoding="utf-8"))
         path = Path(path)

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,13 +15,12 @@ from ..heatmaps.read import WeightMaps, read_maps
 from ..heatmaps.words import Words
 from ..look.style import head_colour, head_letter, ink
 from ..text import counted, sentences
-from .base import BrowserPicture
+from .base import STATIC, BrowserPicture, style
 
 text = sentences("heads")
 MOST_WEIGHTS, MOST_WORDS = 1_000_000, 512
 TABLE_CELLS = 600  # what the static tables may hold
 NAN, MASKED = 65535, 65534  # as in head_explorer.js
-_STATIC = Path(__file__).parent / "static"
 
 
 def _thousandths(values: Tensor) -> Tensor:
@@ -57,8 +55,9 @@ class HeadExplorer(BrowserPicture):
         [HeadExplorer] 1 head, 2 queries by 2 keys
     """
 
-    _esm = _STATIC / "head_explorer.js"
-    _css = _STATIC / "head_explorer.css"
+    module = "head_explorer"
+    _esm = STATIC / "head_explorer.js"
+    _css = style("head_explorer")
 
     weights = traitlets.Bytes().tag(sync=True)
     sums = traitlets.Bytes().tag(sync=True)

@@ -47,6 +47,7 @@ class TensorMoves(BrowserPicture):
     TensorMoves: X (1, 2, 3) → X.mT (1, 3, 2)
     """
 
+    module = "tensor_moves"
     _esm = STATIC / "tensor_moves.js"
     _css = STATIC / "tensor_moves.css"
 

@@ -1,12 +1,14 @@
 """What all widgets share: the fallback in every version of ipywidgets, and pages with any text."""
 
+import json
+
 import ipywidgets
 import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 
 import mha_lib as mha
-from mha_lib.widgets.base import Fallback
+from mha_lib.widgets.base import MIME, BrowserPicture, Fallback, style
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -48,3 +50,31 @@ def test_half_a_character_is_named_and_the_page_is_written(tmp_path):
     explorer = mha.widgets.HeadExplorer(torch.eye(2)[None], words)
     page = explorer.save_html(tmp_path / "heads.html", title="half \udc00").read_text("utf-8")
     assert "a[U+D83D]" in page and "half [U+DC00]" in page
+
+
+def test_a_small_picture_is_saved_with_its_state():
+    """A site shows it alive without executing anything."""
+    moving, *_ = (widget for widget in widgets() if isinstance(widget, BrowserPicture))
+    data, _ = DisplayFormatter().format(moving)
+    saved = data[MIME]
+    assert saved == json.loads(json.dumps(saved)) == moving.page_state()
+    assert saved["module"] == "head_explorer" and saved["title"] == repr(moving)
+    assert saved["state"]["offline"] is True and not any(name[0] == "_" for name in saved["state"])
+
+
+def test_a_large_picture_is_not_sent_twice():
+    large = mha.widgets.HeadExplorer(torch.rand(1, 4, 128, 128))
+    assert MIME not in DisplayFormatter().format(large)[0]
+    assert large.page_state()["state"]["weights"].keys() == {"deflate"}
+
+
+@pytest.mark.parametrize("sheet", ["head_explorer", "tensor_moves"])
+def test_every_mark_of_a_dark_page_is_in_every_sheet(sheet):
+    marks = (
+        "data-jp-theme-light",
+        "html[data-theme=",
+        "body.vscode-dark",
+        "data-vscode-theme-kind",
+        ".dark-theme",
+    )
+    assert all(mark in style(sheet) for mark in (*marks, 'html[theme="dark"]'))

@@ -154,7 +154,7 @@ def test_save_html_is_one_file_without_network(tmp_path):
     page = path.read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|href)=|url\(|https?://(?!www\.w3\.org)""", page)
     assert "</script><b>" not in page and "&lt;Moves&gt; &amp; more" in page
-    assert page.count("<script") == 3
+    assert page.count("<script") == 4
 
 
 def test_the_learners_chain_runs_in_python():

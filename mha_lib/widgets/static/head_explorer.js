@@ -151,7 +151,7 @@ function render({ model, el }) {
     list, lines, table);
   const status = make("p", { class: "mha-heads-status", "aria-live": "polite" });
   const hint = make("p", { class: "mha-heads-hint" }, text.hint);
-  const root = make("div", { class: "mha-heads" },
+  const root = make("div", { class: "mha-theme mha-heads" },
     make("div", { class: "mha-heads-controls" }, layerLabel, picker, scale()),
     make("div", { class: "mha-heads-body" }, maps, look), status, hint);
   el.replaceChildren(root);
