@@ -11,9 +11,10 @@ from itertools import product
 from math import prod
 from typing import Any, TypedDict
 
-from ..look.style import head_letter
+from ..look.colours import head_letter
 from ..text import read
 from .axes import MIXED, Axis
+from .recording import Frame, Kind
 
 NAMES = read("moves")["names"]
 CELL = (34, 26)
@@ -63,10 +64,10 @@ def tone(factor: str) -> int:
 @cache
 def index_words(axis: Axis, index: int) -> Words:
     """Say what `index` along an axis means: [("sentence 1", 0), ("head A", 2)], or [3]."""
-    if prod(size for _, size in axis) <= index or any(name == MIXED for name, _ in axis):
+    if prod(factor.size for factor in axis) <= index or any(factor.name == MIXED for factor in axis):
         return ((f"[{index}]", 5),)
     found: Words = ()
-    for name, size in reversed(axis):
+    for name, size, *_ in reversed(axis):
         index, i = divmod(index, size)
         shown = head_letter(i) if name == "head" else str(i + 1)
         found = ((f"{NAMES.get(name, name)} {shown}", tone(name)), *found)
@@ -107,7 +108,7 @@ def _arrange(shape, axes, width, labels):
         numbers[-1] = (*CELL, columns)
         block, high = CELL[0] * min(sizes[-1], columns), CELL[1] * -(-sizes[-1] // columns)
     rows = range(max(len(shape) - 2, 0), max(len(shape) - 1, 0))
-    cut = len(shape) > 2 and [name for name, _ in axes[-2]] == ["head"]  # each word into its heads
+    cut = len(shape) > 2 and [factor.name for factor in axes[-2]] == ["head"]  # each word into its heads
     if labels and cut and sizes[-3] > (width + GAP) // (block + GAP) <= prod(sizes[:-3]):
         rows = range(rows.start - 1, rows.stop)  # the sentences fill the width: words below each other
     for axis in reversed(rows):
@@ -158,3 +159,17 @@ def _short(parts: Words) -> Words:
 
 def _long(parts: Words) -> float:
     return CHARACTER * (sum(len(words) for words, _ in parts) + 3 * max(len(parts) - 1, 0))
+
+
+def frame_picture(frame: Frame, width: float, labels: bool) -> Picture:
+    """Lay the frame out; where it shows several tensors, each has its name or number as title."""
+    several = len(frame.steps) > 1
+    titles = [step.operation if frame.kind is Kind.INPUT else f"[{k}]" for k, step in enumerate(frame.steps)]
+    return picture(
+        [
+            (title if several else "", step.shape, step.axes)
+            for title, step in zip(titles, frame.steps, strict=True)
+        ],
+        width,
+        labels,
+    )

@@ -1,58 +1,93 @@
 """What the recorded steps mean: names for their axes, and one sentence on what happened."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 
 from ..text import sentences
-from .axes import Axis, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
-from .recording import Step
+from .axes import Factor, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
+from .recording import Frame, Kind, Step
 
-words = sentences("moves")
+text = sentences("moves")
+
+
+class Change(Enum):
+    """What happened at a step; the value is its name among the texts."""
+
+    INPUT = "input"
+    SAME = "same"  # nothing to do
+    CUT = "cut"  # the order of reading stays, there are more axes
+    FOLD = "fold"  # … fewer axes
+    REWRAP = "rewrap"  # … as many, of other sizes
+    EXCHANGE = "exchange"  # other order of reading, the memory stays
+    PART = "part"
+    REPEAT = "repeat"
+    COPY_FOLD = "copy_fold"  # the order of reading stays, the memory follows it
+    COPY_ORDER = "copy_order"
+    COPY_SAME = "copy_same"
+    COPY_PART = "copy_part"
+    COPY_REPEAT = "copy_repeat"
+    JOIN = "join"
+    FILL = "fill"
+    WRITE = "write"
+    IN_PLACE = "in_place"
+    OUTSIDE = "outside"
+    NO_CHANGE = "no_change"
+    NEW_VALUES = "new_values"
+    RESULT = "result"
+
+
 _ALIKE = {
     "bmm": "matmul",
     "baddbmm": "matmul",
     "mm": "matmul",
+    "__matmul__": "matmul",
     "div": "scale",
     "mul": "scale",
+    "__truediv__": "scale",
+    "__mul__": "scale",
+    "__rmul__": "scale",
     "masked_fill": "mask",
     "where": "mask",
 }
 
 
-def name_steps(
-    steps: Sequence[Step],
-    origins: Sequence[Origin],
-    axes: Sequence[str] | None,
-    num_heads: int | None,
-) -> tuple[list[Step], list[Origin], int | None]:
-    """Return the steps with axes, origins and sentences, the origins with axes, and the heads."""
-    steps, origins = list(steps), list(origins)
-    heads = num_heads or _heads(steps, origins)
-    births = {origin.step: number for number, origin in enumerate(origins)}
-    for number, step in enumerate(steps):
-        if number in births:
-            inputs = [steps[parent].axes for parent in step.parents]
-            own = new_axes(step.name, inputs, step.shape) if inputs else default_axes(step.shape, axes)
-            born = births[number]
-            origins[born] = replace(origins[born], axes=with_heads(own, heads))
-        ids = step.ids.numpy()
-        used = tuple(origin for origin in origins if origin.holds(ids).any())
-        named, mixed = name_axes(ids, used)
-        sentence = words.sentences.get(_what(step, steps, number in births)) or _meaning(step, named)
-        if step.kind == "move" and mixed:
-            said = [words.mixed.format(axis=a, names=words.both.join(names)) for a, names in mixed.items()]
-            sentence += f" {', '.join(said).capitalize()}."
-        steps[number] = replace(
-            step, axes=named, origins=used, sentence=sentence.format(origin=origins[0].name)
-        )
-    return steps, origins, heads
+def explain(
+    frames: Sequence[Frame], origins: Sequence[Origin], axes: Sequence[str] | None, num_heads: int | None
+) -> tuple[list[Frame], list[Origin], int | None]:
+    """Return the frames with axes, changes and sentences, the origins with axes, and the heads."""
+    bare = [step for frame in frames for step in frame.steps]
+    origins, heads = list(origins), num_heads or _heads(bare, origins)
+    births: dict[int, list[int]] = {}
+    for number, origin in enumerate(origins):
+        births.setdefault(origin.step, []).append(number)
+    steps: list[Step] = []
+    explained: list[Frame] = []
+    for frame in frames:
+        first = len(steps)
+        mixed: dict[int, tuple[Factor, ...]] = {}
+        for step in frame.steps:
+            read = [(steps[k].axes, steps[k].shape) for k in frame.parents if k < len(steps)]
+            own = new_axes(frame.name, read, step.shape) if read else default_axes(step.shape, axes)
+            for born in births.get(len(steps), []):
+                origins[born] = replace(origins[born], axes=with_heads(own, heads))
+            ids = step.ids.numpy()
+            used = tuple(origin for origin in origins if origin.holds(ids).any())
+            named, mixed = name_axes(ids, used)
+            steps.append(replace(step, axes=named, origins=used))
+        made = replace(frame, steps=tuple(steps[first:]))
+        change = _change(made, steps, any(first + k in births for k in range(len(made.steps))))
+        sentence = _sentence(made, change, origins[0].name, mixed)
+        explained.append(replace(made, change=change, sentence=sentence))
+    return explained, origins, heads
 
 
 def _heads(steps: Sequence[Step], origins: Sequence[Origin]) -> int | None:
     """Read the number of heads off the first step whose last axis is a piece of the features."""
     for step in steps:
         if step.ids.ndim and step.ids.numel():
-            made = [steps[origin.step].shape for origin in origins if origin.holds(int(step.ids.max()))]
+            last = int(step.ids.max())
+            made = [steps[o.step].shape for o in origins if o.start <= last < o.stop and o.step < len(steps)]
             piece, width = step.shape[-1], next((shape[-1] for shape in made if shape), 0)
             together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
             if 1 < piece < width and width % piece == 0 and together:
@@ -60,35 +95,59 @@ def _heads(steps: Sequence[Step], origins: Sequence[Origin]) -> int | None:
     return None
 
 
-def _what(step: Step, steps: Sequence[Step], new: bool) -> str:
-    """Name what happened, from the addresses and the memory alone; a key of SENTENCES, or ""."""
-    if step.kind == "new values":
-        return ""
-    if step.kind != "move":
-        return "write" if step.kind == "in place" and not new else step.kind
-    old = steps[step.parents[0]]
+def _change(frame: Frame, steps: Sequence[Step], new: bool) -> Change:
+    """Tell what happened, from the cells and the memory alone."""
+    if frame.kind is Kind.IN_PLACE:
+        return Change.IN_PLACE if new else Change.WRITE
+    if frame.kind is not Kind.MOVE:
+        return Change[frame.kind.name]
+    step, old = frame.steps[0], steps[frame.parents[0]]
     order = step.ids.flatten().equal(old.ids.flatten())
     fewer = step.ids.numel() < old.ids.numel()
-    repeats = len(step.ids[step.ids >= 0].unique()) < (step.ids >= 0).sum()
+    come = step.ids[step.ids >= 0]
+    repeats = len(set(come.flatten().tolist())) < come.numel()
     if step.shares_memory:
         if order:
-            return "same" if (step.shape, step.stride) == (old.shape, old.stride) else "cut"
-        return "repeat view" if repeats else "part" if fewer else "walk"
+            return _same_order(step, old)
+        return Change.REPEAT if repeats else Change.PART if fewer else Change.EXCHANGE
     if (step.ids < 0).sum() > (old.ids < 0).sum():
-        return "fill"
-    if len(step.parents) > 1:
-        return "join"
-    if order and old.is_contiguous:
-        return "copy same"
-    return "copy repeat" if repeats else "copy part" if fewer else "copy order"
+        return Change.FILL
+    if len(frame.parents) > 1:
+        return Change.JOIN
+    if order:
+        return Change.COPY_SAME if old.is_contiguous else Change.COPY_FOLD
+    return Change.COPY_REPEAT if repeats else Change.COPY_PART if fewer else Change.COPY_ORDER
 
 
-def _meaning(step: Step, axes: tuple[Axis, ...]) -> str:
-    """Say what arithmetic means, where it is one of attention's own operations."""
-    operation = _ALIKE.get(step.name, step.name)
-    last = [axis_name(axis, number) for number, axis in enumerate(axes)][-2:]
+def _same_order(step: Step, old: Step) -> Change:
+    if step.shape == old.shape:
+        return Change.SAME
+    axes, before = len(step.shape), len(old.shape)
+    return Change.CUT if axes > before else Change.FOLD if axes < before else Change.REWRAP
+
+
+def _sentence(frame: Frame, change: Change, origin: str, mixed: Mapping[int, tuple[Factor, ...]]) -> str:
+    """Say what happened; of arithmetic what it means, where it is one of attention's own operations."""
+    if change is Change.NEW_VALUES:
+        return _meaning(frame)
+    sentence: str = text.sentences[change.value].replace("{origin}", origin)
+    if frame.kind is Kind.MOVE and mixed:
+        parts = [
+            text.mixed.format(axis=axis, names=text.both.join(factor.name for factor in factors))
+            for axis, factors in mixed.items()
+        ]
+        joined = ", ".join(parts)
+        sentence += f" {joined[:1].upper()}{joined[1:]}."
+    return sentence
+
+
+def _meaning(frame: Frame) -> str:
+    operation = _ALIKE.get(frame.name, frame.name)
+    step = frame.steps[0]
+    last = [axis_name(axis, number) for number, axis in enumerate(step.axes)][-2:]
     if operation == "matmul" and last == ["query", "key"]:
         operation = "scores"
     elif operation == "matmul" and last == ["query", "feature"]:
         operation = "context"
-    return words.meanings.get(operation, words.sentences["new values"])
+    sentence: str = text.meanings.get(operation, text.sentences["new_values"])
+    return sentence

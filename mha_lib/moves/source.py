@@ -2,36 +2,61 @@
 
 import ast
 import linecache
-import os
+from functools import cache
 from itertools import islice
+from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-_LIBRARY, _TORCH = os.path.dirname(__file__), os.path.dirname(torch.__file__)
-_WATCH = os.path.join(_LIBRARY, "watch.py")
+from .calls import Call
+
+_LIBRARY, _TORCH = Path(__file__).parent.parent, Path(torch.__file__).parent
+_RECORDER = Path(__file__).parent
 _STATEMENTS = ("copy_", "__setitem__")
 _LONGEST = 72
 
 
-def as_written(frame: FrameType, name: str, args: Any, kwargs: Any) -> tuple[str, bool, str]:
-    """Return the operation as written, whether in mha_lib, and the library call it happened in."""
+class Written(NamedTuple):
+    """An operation as written, whether it stands in mha_lib, and the library call it happened in."""
+
+    operation: str
+    ours: bool
+    within: str
+
+
+class _Place(NamedTuple):
+    """Where a file belongs."""
+
+    between: bool  # torch, or what records it: the frames that stand between us and the writer
+    ours: bool
+    foreign: bool  # a library that is neither torch nor ours
+
+
+@cache
+def _place(file: str) -> _Place:
+    path = Path(file)
+    ours = path.is_relative_to(_LIBRARY)
+    between = path.is_relative_to(_TORCH) or path.is_relative_to(_RECORDER)
+    return _Place(between, ours, not ours and "site-packages" in path.parts)
+
+
+def as_written(frame: FrameType, call: Call, owner: str) -> Written:
+    """Cut the operation out of the source; rebuild it, after its `owner`'s name, where there is none."""
     inside = False  # a library other than torch made the call, so its source is not the learner's
     while frame.f_back:
-        file = frame.f_code.co_filename
-        between = file.startswith(_TORCH) or file == _WATCH
-        if not between and (file.startswith(_LIBRARY) or "site-packages" not in file):
+        place = _place(frame.f_code.co_filename)
+        if not place.between and not place.foreign:
             break
-        inside = inside or not between
+        inside = inside or not place.between
         frame = frame.f_back
-    source = _source(frame, statement=name in _STATEMENTS)
-    rebuilt = _rebuilt(name, args, kwargs)
-    ours = frame.f_code.co_filename.startswith(_LIBRARY + os.sep)
-    if inside:
-        return rebuilt, ours, source or ""
-    return (source if source and len(source) <= _LONGEST else rebuilt), ours, ""
+    source = _source(frame, statement=call.name in _STATEMENTS)
+    ours = _place(frame.f_code.co_filename).ours
+    if source and not inside and len(source) <= _LONGEST:
+        return Written(source, ours, "")
+    return Written(_rebuilt(call, owner), ours, (source or "") if inside else "")
 
 
 def _source(frame: FrameType, statement: bool) -> str | None:
@@ -61,22 +86,24 @@ def _source(frame: FrameType, statement: bool) -> str | None:
     return " ".join(written.split())
 
 
-def _rebuilt(name: str, args, kwargs) -> str:
+def _rebuilt(call: Call, owner: str) -> str:
     """Write an operation down from its call."""
-
-    def show(value: Any) -> str:
-        if isinstance(value, Tensor):
-            return "…"
-        if isinstance(value, slice):
-            parts = ["" if part is None else str(part) for part in (value.start, value.stop, value.step)]
-            return ":".join(parts[: 2 if value.step is None else 3])
-        return "..." if value is Ellipsis else str(value)
-
+    args, name = call.args, call.name
     if name == "__getitem__":
         index = args[1] if isinstance(args[1], tuple) else (args[1],)
-        return f"[{', '.join(map(show, index))}]"
+        return f"{owner}[{', '.join(map(_shown, index))}]"
     method = bool(args) and isinstance(args[0], Tensor)
-    if method and len(args) == 1 and name in ("T", "mT", "data"):
-        return f".{name}"
-    shown = [show(a) for a in (args[1:] if method else args)] + [f"{k}={show(v)}" for k, v in kwargs.items()]
-    return f"{'.' if method else 'torch.'}{name}({', '.join(shown)})"
+    if method and len(args) == 1 and name in ("T", "mT", "H", "mH", "data"):
+        return f"{owner}.{name}"
+    shown = [_shown(arg) for arg in (args[1:] if method else args)]
+    shown += [f"{name}={_shown(value)}" for name, value in call.kwargs.items()]
+    return f"{owner if method else 'torch'}.{name}({', '.join(shown)})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return "…"
+    if isinstance(value, slice):
+        parts = ["" if part is None else str(part) for part in (value.start, value.stop, value.step)]
+        return ":".join(parts[: 2 if value.step is None else 3])
+    return "..." if value is Ellipsis else str(value)

@@ -16,11 +16,13 @@ from IPython import get_ipython
 from torch import Tensor
 
 from ..errors import MhaError, value_error
-from ..moves import cells
-from ..moves.axes import axis_name
-from ..moves.layout import CELL, NARROW, WIDE, index_words, tone
+from ..moves.axes import axis_name, is_mixed, tone_names
+from ..moves.compare import compare, verdict_sentence
+from ..moves.layout import CELL, NARROW, WIDE, frame_picture, index_words, tone
+from ..moves.looks import EACH_CELL, MOST_CELLS, check_size, looks, numbers_of
 from ..moves.recorder import watch
 from ..moves.recording import Recording, Step
+from ..moves.tape import tape_words
 from ..text import sentences
 from .base import BrowserPicture
 
@@ -95,9 +97,9 @@ class TensorMoves(BrowserPicture):
             self.send({"kind": "done"})
 
     def __repr__(self) -> str:
-        shown = [f"TensorMoves: {cells.path(self.recording)}"]
+        shown = [f"TensorMoves: {self.recording.path}"]
         if self.beside:
-            shown += [f"beside: {cells.path(self.beside)}", self.pictures["compare"]["sentence"]]
+            shown += [f"beside: {self.beside.path}", self.pictures["compare"]["sentence"]]
         return "\n".join(shown)
 
     def fallback(self) -> str:
@@ -116,43 +118,45 @@ def _state(recording: Recording, beside: Recording | None) -> tuple[dict, bytes]
         "lanes": [],
         "cell": CELL,
         "words": {**words.controls, **words.labels},
-        "each": cells.EACH_CELL,
+        "each": EACH_CELL,
     }
     palette: dict[tuple[str, str], int] = {}
     for name, lane in zip(("right", "beside"), lanes, strict=False):
-        small = cells.check_size(lane) <= cells.EACH_CELL
+        small = check_size(lane) <= EACH_CELL
         frames = []
         for frame in lane.frames:
-            memory, starts = cells.frame_memory(frame)
-            numbers += [step.ids.numpy().ravel() for step in frame] + [memory]
+            memory, starts = frame.memory, frame.starts
+            numbers += [step.ids.numpy().ravel() for step in frame.steps] + [memory]
             frames.append(
                 {
-                    "operation": cells.frame_operation(frame),
-                    "within": frame[0].within,
-                    "sentence": frame[0].sentence,
-                    "tape": cells.tape_words(frame),
+                    "operation": frame.operation,
+                    "within": frame.within,
+                    "sentence": frame.sentence,
+                    "tape": tape_words(frame),
                     "memory": len(memory),
-                    "steps": [_facts(step, start) for step, start in zip(frame, starts, strict=True)],
-                    "pictures": [cells.frame_picture(frame, width, small) for width in (WIDE, NARROW)],
+                    "steps": [_facts(step, start) for step, start in zip(frame.steps, starts, strict=True)],
+                    "pictures": [frame_picture(frame, width, small) for width in (WIDE, NARROW)],
                 }
             )
-        chosen, corners = cells.colours(lane, palette)
+        look = looks(lane)
+        places = [palette.setdefault(paint, len(palette)) for paint in look.palette]
+        chosen = np.array([places[colour] for colour in look.colours], dtype=np.int64)
         numbers.append(chosen)
         shown["lanes"].append(
             {
                 "title": words.labels[name],
                 "frames": frames,
                 "total": len(chosen),
-                "shapes": corners,
-                "values": cells.values(lane),
+                "shapes": look.corners.tolist() if len(chosen) <= 20 * EACH_CELL else [],
+                "values": _values(lane),
                 "origins": [[o.name, o.start] for o in lane.origins],
             }
         )
     shown["palette"] = list(palette)
     if beside is not None:
-        wrong, sentence = cells.compare(recording, beside)
-        shown["compare"] = {"sentence": sentence}
-        numbers.append(wrong.numpy().ravel())
+        comparison = compare(recording, beside)
+        shown["compare"] = {"sentence": verdict_sentence(comparison)}
+        numbers += [pair.wrong.ravel().astype(np.int64) for pair in comparison.pairs]
     return shown, np.concatenate(numbers).astype("<i4").tobytes()
 
 
@@ -163,20 +167,36 @@ def _facts(step: Step, start: int) -> dict:
         "offset": step.offset,
         "start": start,
         "contiguous": step.is_contiguous,
-        "blank": cells.added(step),
+        "blank": next((t for t, i in zip(numbers_of(step), step.ids.flatten(), strict=True) if i < 0), "")
+        if step.ids.numel() <= EACH_CELL
+        else "",
         "axes": [
-            [[name, tone(name)] for name in axis_name(axis, number).split("·")]
+            [[axis_name(axis, number), 5]]
+            if is_mixed(axis)
+            else [[name, tone(name)] for name in tone_names(axis)]
             for number, axis in enumerate(step.axes)
         ],
     }
 
 
+def _values(lane: Recording) -> list[str]:
+    """Return each cell's number as text, where it was new."""
+    total = sum(origin.stop - origin.start for origin in lane.origins)
+    if total > 20 * EACH_CELL:
+        return []
+    texts = [""] * total
+    for step in reversed(lane.steps):
+        for cell, shown in zip(step.ids.flatten().tolist(), numbers_of(step), strict=True):
+            if cell >= 0:
+                texts[cell] = shown
+    return texts
+
+
 def _tables(recording: Recording) -> str:
     """Return every step as a table, at most 40 by 40: rows with their names, cells in their colours."""
-    palette: dict[tuple[str, str], int] = {}
-    chosen, _ = cells.colours(recording, palette)
-    looks, texts, found = list(palette), cells.values(recording), []
-    for step in recording.steps:
+    look = looks(recording)
+    paints, chosen, texts, found = look.palette, look.colours, _values(recording), []
+    for step, sentence in [(step, frame.sentence) for frame in recording.frames for step in frame.steps]:
         width = step.shape[-1] if step.shape else 1
         lines = step.ids.numpy().reshape(-1, width)[:40, :40].tolist() if width else []
         rows = []
@@ -185,14 +205,14 @@ def _tables(recording: Recording) -> str:
             row = " · ".join(word for part in parts for word, _ in part)
             row = f"<th>{html.escape(row)}</th>"
             for i in line:
-                background, front = looks[chosen[i]] if i >= 0 else ("#fff", "#57606a")
+                background, front = paints[chosen[i]] if i >= 0 else ("#fff", "#57606a")
                 shown = texts[i] if texts and i >= 0 else ""
                 row += f'<td style="background:{background};color:{front}">{shown}</td>'
             rows.append(f"<tr>{row}</tr>")
         names = html.escape(", ".join(step.axis_names))
         found.append(
             f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
-            f"strides {step.stride}. {html.escape(step.sentence)}</p><table>{''.join(rows)}</table>"
+            f"strides {step.stride}. {html.escape(sentence)}</p><table>{''.join(rows)}</table>"
         )
     return "".join(found)
 
@@ -205,7 +225,7 @@ def _evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
     if D % h:
         choices = ", ".join(str(k) for k in range(1, D + 1) if D % k == 0)
         raise ValueError(words.no_divide.format(features=D, heads=h, choices=choices))
-    if B * L * D > cells.MOST_CELLS:
+    if B * L * D > MOST_CELLS:
         raise value_error("sizes", words.too_many[0], words.too_many[1].format(B * L * D), words.too_many[2])
     space = dict(get_ipython().user_ns) if get_ipython() else {}
     name = "<your chain>"

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_lib.moves.axes import default_axes
+from mha_lib.moves.axes import Factor, default_axes
 from mha_lib.moves.layout import CELL, NARROW, WIDE, index_words, picture, place
 from mha_lib.moves.recorder import watch
 
@@ -118,8 +118,8 @@ def test_several_tensors_stand_apart():
 
 
 def test_index_words():
-    assert index_words((("sentence", 2), ("head", 3)), 4) == (("sentence 2", 0), ("head B", 2))
-    assert index_words((("?", 4),), 3) == (("[3]", 5),)
+    assert index_words((Factor("sentence", 2), Factor("head", 3)), 4) == (("sentence 2", 0), ("head B", 2))
+    assert index_words((Factor("?", 4),), 3) == (("[3]", 5),)
 
 
 def test_a_long_single_axis_wraps():

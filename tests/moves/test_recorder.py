@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import mha_lib as mha
 from mha_lib.moves.recorder import watch
+from mha_lib.moves.recording import Kind
 
 
 def numbered(*shape):
@@ -19,6 +20,10 @@ def numbered(*shape):
 
 
 X = numbered(2, 4, 10)
+
+
+def kinds(recording):
+    return [frame.kind.name for frame in recording.frames]
 
 
 def split(X):
@@ -51,9 +56,10 @@ def test_permute_moves_nothing_in_memory_and_the_copying_reshape_does():
 
 def test_the_straight_reshape_mixes_axes_and_says_so():
     """hyunwoongko/transformer#15: a reshape straight to the heads."""
-    step = watch(lambda X: X.reshape(4, 4, 5), X).steps[-1]
+    recording = watch(lambda X: X.reshape(4, 4, 5), X)
+    step, sentence = recording.steps[-1], recording.frames[-1].sentence
     assert step.axis_names == ("axis 0", "axis 1", "feature")
-    assert "mixes sentence and word" in step.sentence and "mixes word and head" in step.sentence
+    assert "mixes sentence and word" in sentence and "mixes word and head" in sentence
     assert int((step.addresses != split(X).long()).sum()) == 60
 
 
@@ -111,7 +117,7 @@ MOVES = {
 def test_addresses_are_torchs_own(name):
     recording = watch(MOVES[name], X)
     torch.testing.assert_close(recording.steps[-1].addresses, MOVES[name](X).long())
-    assert recording.steps[-1].kind == "move"
+    assert recording.frames[-1].kind is Kind.MOVE
     assert recording.steps[-1].shape == MOVES[name](X).shape
     assert recording.steps[-1].stride == MOVES[name](X).stride()
 
@@ -119,16 +125,16 @@ def test_addresses_are_torchs_own(name):
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 def test_pad_cells_come_from_nowhere_or_from_where_the_mode_says(mode):
     extra = {"value": 7.0} if mode == "constant" else {}
-    step = watch(lambda X: F.pad(X, (2, 1), mode=mode, **extra), X).steps[-1]
+    (step,) = (frame := watch(lambda X: F.pad(X, (2, 1), mode=mode, **extra), X).frames[-1]).steps
     expected = F.pad(X, (2, 1), mode=mode, **({"value": -1.0} if extra else {}))
     torch.testing.assert_close(step.addresses, expected.long())
-    assert ("come from nowhere" in step.sentence) == (mode == "constant")
+    assert ("come from nowhere" in frame.sentence) == (mode == "constant")
 
 
 def test_added_cells_do_not_count_as_read_twice():
     """A walk stays a walk, though every padding cell comes from the same nowhere."""
-    step = watch(lambda X: F.pad(X, (1, 1)).permute(1, 0, 2), X).steps[-1]
-    assert "walked in another order" in step.sentence
+    frame = watch(lambda X: F.pad(X, (1, 1)).permute(1, 0, 2), X).frames[-1]
+    assert "walked in another order" in frame.sentence
 
 
 @st.composite
@@ -230,7 +236,7 @@ def test_num_heads_is_read_off_or_told():
 def test_q_k_and_v_are_kept_apart():
     q, k, v = X, numbered(2, 3, 10), numbered(2, 3, 6)
     recording = watch(lambda q, k, v: torch.cat([k.mT, v.mT], 1), (q, k, v))
-    assert [s.origin for s in recording.frames[0]] == ["q", "k", "v"]
+    assert [s.origin for s in recording.frames[0].steps] == ["q", "k", "v"]
     last = recording.steps[-1]
     assert last.origin == "k and v"
     torch.testing.assert_close(last.addresses, torch.cat([k.mT, v.mT], 1).long())
@@ -240,34 +246,35 @@ def test_q_k_and_v_are_kept_apart():
 
 def test_several_results_of_one_operation_share_a_frame():
     recording = watch(lambda X: X.chunk(2, -1), X)
-    assert len(recording.frames) == 2 and len(recording.frames[1]) == 2
-    assert [s.operation for s in recording.frames[1]] == ["X.chunk(2, -1)[0]", "X.chunk(2, -1)[1]"]
+    assert len(recording.frames) == 2 and len(recording.frames[1].steps) == 2
+    assert [s.operation for s in recording.frames[1].steps] == ["X.chunk(2, -1)"] * 2
 
 
 def test_arithmetic_starts_new_values():
     recording = watch(lambda X: torch.softmax(X @ X.mT, -1)[:, :2], X)
-    kinds = [s.kind for s in recording.steps]
-    assert kinds == ["input", "move", "new values", "new values", "move"]
+    assert kinds(recording) == ["INPUT", "MOVE", "NEW_VALUES", "NEW_VALUES", "MOVE"]
     assert recording.steps[2].axis_names == ("sentence", "query", "key")
-    assert "scores" in recording.steps[2].sentence and "sum to 1" in recording.steps[3].sentence
+    assert "scores" in recording.frames[2].sentence and "sum to 1" in recording.frames[3].sentence
     assert recording.steps[4].addresses[1].tolist() == [[16, 17, 18, 19], [20, 21, 22, 23]]
     assert recording.steps[3].addresses.equal(torch.arange(32).reshape(2, 4, 4))
 
 
 def test_a_tensor_that_only_takes_xs_shape_is_no_step():
     other = torch.zeros(80)
-    steps = watch(lambda X: X + other.view_as(X) + torch.ones(10).expand_as(X).type_as(X), X).steps
-    assert [s.kind for s in steps] == ["input", "no change", "new values"]
+    recording = watch(lambda X: X + other.view_as(X) + torch.ones(10).expand_as(X).type_as(X), X)
+    assert kinds(recording) == ["INPUT", "NO_CHANGE", "NEW_VALUES"]
 
 
 def test_a_mask_that_takes_nothing_out_keeps_the_cells():
     nothing = torch.zeros(2, 4, 10, dtype=torch.bool)
-    steps = watch(lambda X: X.masked_fill(nothing, 0.0).mT, X).steps
-    assert steps[1].kind == "no change" and steps[2].addresses.equal(X.mT.long())
+    recording = watch(lambda X: X.masked_fill(nothing, 0.0).mT, X)
+    assert kinds(recording) == ["INPUT", "NO_CHANGE", "MOVE"] and recording.steps[2].addresses.equal(
+        X.mT.long()
+    )
 
 
 def test_random_operations_are_new_values():
-    assert watch(lambda X: F.dropout(X, 0.5), X).steps[-1].kind == "new values"
+    assert kinds(watch(lambda X: F.dropout(X, 0.5), X))[-1] == "NEW_VALUES"
 
 
 def test_in_place_changes_are_a_kind_of_their_own_and_seen_through_other_views():
@@ -276,8 +283,9 @@ def test_in_place_changes_are_a_kind_of_their_own_and_seen_through_other_views()
         X.mul_(2)
         return view[0]
 
-    steps = watch(change, X).steps
-    assert [s.kind for s in steps] == ["input", "move", "in place", "move"]
+    recording = watch(change, X)
+    steps = recording.steps
+    assert kinds(recording) == ["INPUT", "MOVE", "IN_PLACE", "MOVE"]
     assert steps[2].shares_memory and steps[3].origin == "X.mul_(2)"
 
 
@@ -287,8 +295,9 @@ def test_an_argument_that_says_in_place_is_believed():
         F.relu(X, inplace=True)
         return view[0]
 
-    steps = watch(change, X - 40).steps
-    assert [s.kind for s in steps] == ["input", "move", "in place", "move"]
+    recording = watch(change, X - 40)
+    steps = recording.steps
+    assert kinds(recording) == ["INPUT", "MOVE", "IN_PLACE", "MOVE"]
     assert steps[3].origin == "F.relu(X, inplace=True)"
 
 
@@ -299,9 +308,10 @@ def test_writing_into_new_memory_is_followed():
             out[:, h] = X[..., 5 * h : 5 * h + 5]
         return out.flatten(0, 1)
 
-    steps = watch(loop, X).steps
+    recording = watch(loop, X)
+    steps = recording.steps
     torch.testing.assert_close(steps[-1].addresses, split(X).long())
-    assert steps[2].operation == "out[:, h] = X[..., 5 * h : 5 * h + 5]" and steps[2].kind == "in place"
+    assert steps[2].operation == "out[:, h] = X[..., 5 * h : 5 * h + 5]" and kinds(recording)[2] == "IN_PLACE"
     assert steps[2].addresses.min() == -1
 
 
@@ -324,7 +334,7 @@ def test_what_is_given_is_not_changed():
 def test_the_layers_whole_path_has_meanings():
     example = mha.example()
     recording = watch(lambda X: example.layer(X, X, X, example.valid_lens, need_weights=True)[0], example.X)
-    said = " ".join(s.sentence for s in recording.steps)
+    said = " ".join(s.sentence for s in recording.frames)
     assert "scores" in said and "weights" in said and "context" in said
     assert recording.num_heads == 2
     assert recording.steps[-1].axis_names[-1] == "feature"
@@ -336,8 +346,8 @@ def test_the_layers_whole_path_has_meanings():
 
 
 def test_einops_is_named_as_the_call_it_happened_in():
-    steps = watch(lambda X: rearrange(X, "b l (h d) -> (b h) l d", h=2), X).steps
-    assert steps[2].operation == ".permute([0, 2, 1, 3])" and steps[2].within.startswith("rearrange(X,")
+    frames = watch(lambda X: rearrange(X, "b l (h d) -> (b h) l d", h=2), X).frames
+    assert frames[2].operation == ".permute([0, 2, 1, 3])" and frames[2].within.startswith("rearrange(X,")
 
 
 def test_without_source_the_operation_is_rebuilt():

@@ -10,7 +10,8 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 import mha_lib as mha
-from mha_lib.moves.cells import compare, short
+from mha_lib.moves.compare import compare, verdict_sentence
+from mha_lib.moves.looks import short
 from mha_lib.widgets import TensorMoves
 
 X = torch.arange(80.0).reshape(2, 4, 10)
@@ -87,8 +88,9 @@ def test_no_sentence_of_a_state_is_written_in_the_script():
 
 
 def test_side_by_side_counts_and_says_what_is_mixed():
-    wrong, sentence = compare(RIGHT, WRONG)
-    assert int(wrong.sum()) == 60 and "60 of 80" in sentence
+    comparison = compare(RIGHT, WRONG)
+    sentence = verdict_sentence(comparison)
+    assert comparison.wrong == 60 and "60 of 80" in sentence
     assert "Sentence 1 · head A now holds heads A and B of words 1 and 2" in sentence
     widget = TensorMoves(RIGHT, beside=WRONG)
     _, marks = cells_of(widget)
@@ -105,7 +107,7 @@ def test_a_merge_without_permute_says_whose_words_are_mixed():
         axes=("sentence", "word", "feature"),
     )
     bad = mha.watch(lambda X: X.reshape(2, 4, 10), heads)
-    assert "60 of 80" in compare(good, bad)[1]
+    assert "60 of 80" in verdict_sentence(compare(good, bad))
     full = [
         mha.watch(lambda X, end=end: end(split(X)), X)
         for end in (
@@ -113,23 +115,27 @@ def test_a_merge_without_permute_says_whose_words_are_mixed():
             lambda Y: Y.reshape(2, 4, 10),
         )
     ]
-    assert "Sentence 1 · word 1 now holds head A of words 1 and 2" in compare(*full)[1]
+    assert "Sentence 1 · word 1 now holds head A of words 1 and 2" in verdict_sentence(compare(*full))
 
 
 def test_after_arithmetic_the_values_are_compared_not_the_addresses():
     def attend(split):
         return mha.watch(lambda X: split(X) @ split(X).mT, X / 80)
 
-    wrong, sentence = compare(attend(split), attend(lambda X: X.reshape(4, 4, 5)))
+    comparison = compare(attend(split), attend(lambda X: X.reshape(4, 4, 5)))
+    wrong, sentence = torch.from_numpy(comparison.pairs[0].wrong), verdict_sentence(comparison)
     expected = split(X / 80) @ split(X / 80).mT, (X / 80).reshape(4, 4, 5) @ (X / 80).reshape(4, 4, 5).mT
     assert wrong.equal(~torch.isclose(*expected)) and wrong.any()
     assert sentence == f"Same shape, but {int(wrong.sum())} of 64 numbers differ (marked ×)."
-    assert "same numbers" in compare(attend(split), attend(lambda X: split(X).clone()))[1]
+    assert "same numbers" in verdict_sentence(compare(attend(split), attend(lambda X: split(X).clone())))
 
 
 def test_comparing_equal_and_differently_shaped_results():
-    assert "same numbers in every place" in compare(RIGHT, RIGHT)[1]
-    assert compare(RIGHT, mha.watch(lambda X: X.mT, X))[1] == "Other shapes: (4, 4, 5) and (2, 10, 4)."
+    assert "same numbers in every place" in verdict_sentence(compare(RIGHT, RIGHT))
+    assert (
+        verdict_sentence(compare(RIGHT, mha.watch(lambda X: X.mT, X)))
+        == "Other shapes: (4, 4, 5) and (2, 10, 4)."
+    )
 
 
 def test_fallback_is_deterministic_has_every_step_and_parses_no_markup():

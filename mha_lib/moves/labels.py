@@ -1,0 +1,75 @@
+"""What is written beside cells: names of rows, blocks and heads, read off the cells themselves.
+
+A name stands only where all cells share it; otherwise the index does, in brackets, as code
+counts it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..look.colours import head_letter
+from ..text import read
+from .axes import MIXED, TENSOR, Axis, Cells, Factor
+
+NAMES: Mapping[str, str] = read("moves")["names"]
+CHARACTER = 7.4  # pixels of a label, on average
+
+_TONES = {"sentence": 0, "word": 1, "query": 1, "head": 2, "feature": 3, "key": 4}
+PLAIN_TONE = 5
+_COUNTED_FROM_ONE = frozenset(("sentence", "word", "query", "key"))  # as a reader counts them
+
+Words = Sequence[Sequence[str]]
+
+
+class Part(NamedTuple):
+    """A piece of a label, with the tone of the axis that it speaks of."""
+
+    text: str
+    tone: int
+
+
+Parts = tuple[Part, ...]
+
+
+def tone(name: str) -> int:
+    """Return the number of the colour in which an axis of this name is written."""
+    return _TONES.get(name, PLAIN_TONE)
+
+
+def mark(factor: Factor, index: int) -> str:
+    """Return the letter or number of the index-th of a factor: "B" for head 1."""
+    if factor.name == "head":
+        return head_letter(index)
+    return str(index + 1 if factor.name in _COUNTED_FROM_ONE else index)
+
+
+def named(factor: Factor, index: int) -> Part:
+    """Return the name of the index-th of a factor: "head B"."""
+    return Part(f"{NAMES.get(factor.name, factor.name)} {mark(factor, index)}", tone(factor.name))
+
+
+def bracketed(index: int) -> Part:
+    """Return an index that has no name, as code counts it."""
+    return Part(f"[{index}]", PLAIN_TONE)
+
+
+def shared(places: Mapping[Factor, Cells], at: tuple[int, ...]) -> dict[Factor, int]:
+    """Return what all cells of a part of the tensor have in common; cells from nowhere do not count."""
+    common: dict[Factor, int] = {}
+    for factor, coordinate in places.items():
+        here = coordinate[at]
+        known = here[here >= 0]
+        if known.size and (known == known.flat[0]).all():
+            common[factor] = int(known.flat[0])
+    return {} if any(f.name == TENSOR and f not in common for f in places) else common
+
+
+def axis_factors(axis: Axis, common: Mapping[Factor, int]) -> tuple[Factor, ...]:
+    """Return those of the common factors that the axis counts and that its indices name."""
+    things = {factor.thing for factor in axis}
+    return tuple(f for f in common if f.thing in things and f.whole and f.name not in (MIXED, "copy"))
+
+
+def width(parts: Parts) -> float:
+    """Return about how wide a label is, in pixels."""
+    return CHARACTER * (sum(len(part.text) for part in parts) + 3 * max(len(parts) - 1, 0))

@@ -1,0 +1,101 @@
+"""What the cells of a recording look like: colours, corners, numbers. Where they stand is not known here."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from ..errors import type_error, value_error
+from ..look.colours import cell_colour, ink
+from ..text import sentences
+from .axes import Cells, coordinates
+from .recording import Recording, Step
+
+text = sentences("moves")
+EACH_CELL = 500  # up to here a cell is drawn with its number; beyond, only in its colour
+MOST_CELLS = 100_000
+MOST_NUMBERS = 20 * EACH_CELL  # over all steps
+SHADES = ("word", "query", "feature", "b", "a")  # what a cell's lightness tells: the first that there is
+
+
+class Paint(NamedTuple):
+    """A cell's colour, and the colour in which its number can be read on it."""
+
+    background: str
+    ink: str
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """The looks of all cells of one recording."""
+
+    palette: tuple[Paint, ...]
+    colours: Cells  # for each cell, by its number over all origins, a place in the palette
+    corners: Cells  # for each cell the shape of its corners, which tells the sentence: 0, 1 or 2
+    heads: Cells  # for each cell the head its feature belongs to, -1 for none
+    numbers: tuple[tuple[str, ...], ...]  # for each step its cells' numbers in reading order; () if too many
+
+
+def looks(recording: Recording) -> Looks:
+    """Return the looks of a recording's cells: hue the head, lightness the word, corners the sentence."""
+    total = sum(origin.stop - origin.start for origin in recording.origins)
+    colours, corners, heads = (np.full(total, value, dtype=np.int64) for value in (0, 0, -1))
+    palette: dict[Paint, int] = {}
+    for origin in recording.origins:
+        ids = np.arange(origin.start, origin.stop)
+        places = {factor.name: (place, factor.size) for factor, place in coordinates(ids, [origin]).items()}
+        none = (np.zeros_like(ids), 1)
+        head, _ = places.get("head", none)
+        shade, many = next((places[name] for name in SHADES if name in places), none)
+        corners[ids] = places.get("sentence", none)[0] % 3
+        heads[ids] = head if "head" in places else -1
+        kinds = head * many + shade
+        for kind in np.unique(kinds):
+            colour = cell_colour(*divmod(int(kind), many), many)
+            paint = Paint(colour, ink(colour))
+            colours[ids[kinds == kind]] = palette.setdefault(paint, len(palette))
+    few = sum(step.ids.numel() for step in recording.steps) <= MOST_NUMBERS
+    numbers = tuple(numbers_of(step) if few else () for step in recording.steps)
+    return Looks(tuple(palette), colours, corners, heads, numbers)
+
+
+def check_size(recording: Recording) -> int:
+    """Return the number of cells of the largest frame; raise if no picture can hold them."""
+    if not isinstance(recording, Recording):
+        raise type_error("recording", "what watch(fn, X) gives back", type(recording).__name__)
+    largest = max(sum(step.ids.numel() for step in frame.steps) for frame in recording.frames)
+    most = max([largest, *(step.memory.numel() for step in recording.steps)])
+    if most > MOST_CELLS:
+        expected, got, mend = text.too_many
+        raise value_error("recording", expected, got.format(most), mend)
+    return largest
+
+
+def numbers_of(step: Step) -> tuple[str, ...]:
+    """Return the numbers of a step's cells in reading order, as text."""
+    values = step.values.flatten()
+    if values.dtype == torch.bfloat16 or values.dtype == torch.float16:
+        values = values.float()
+    return tuple(map(short, values.tolist()))
+
+
+def short(value: complex) -> str:
+    """Write a number in about four characters: 37, 1.25, -.25, 1e-5, 2+3i."""
+    if isinstance(value, complex):
+        if not value.imag:
+            return short(value.real)
+        imaginary = short(value.imag)
+        return f"{short(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}i"
+    number = float(value)
+    if abs(number) < 1e-6:  # rounding noise differs between machines
+        return "0"
+    if abs(number) == float("inf"):
+        return "∞" if number > 0 else "-∞"
+    for digits in (0,) if number.is_integer() else (2, 1, 0) if abs(number) >= 0.005 else ():
+        sign, whole = ("-", f"{-number:.{digits}f}") if number < 0 else ("", f"{number:.{digits}f}")
+        shown = sign + (whole[1:] if whole.startswith("0.") else whole)
+        if len(shown) <= 4:
+            return shown
+    digits_part, _, power = f"{number:.0e}".partition("e")
+    return f"{digits_part}e{int(power)}" if power else digits_part
