@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from torch import Tensor
 
+from ..errors import value_error
 from ..look.fonts import HINT, drawable, families_for
 from ..look.style import HALO, Drawing, head_colour, head_letter
 from ..text import sentences
@@ -17,13 +18,14 @@ from .draw import HATCH, LINE, MASKED, badge, colour_bar, draw_map, inches, name
 from .read import WeightMaps, Weights, read_maps
 from .said import say_drawn
 from .sheet import draw_sheet
-from .words import Words
+from .words import Words, visible
 
 text = sentences("heads")
 
 # Inches: the largest cell, a notebook's width, the maps' height on a projector.
 CELL, WIDTH, HEIGHT = 0.62, 10.0, 4.9
 TITLE, GAP, BAR = 0.45, 0.3, 1.05  # inches: above a map, between maps, for the colour bar
+NEUTRAL = "#666666"  # the badge of what is no head of the layer
 MOST_PANELS = 24  # more heads than that are a sheet of thumbnails
 
 
@@ -37,6 +39,7 @@ def plot_heads(
     valid_lens: Tensor | None = None,
     attn_mask: Tensor | None = None,
     mean: bool = False,
+    names: Sequence[str] | None = None,
 ) -> Drawing:
     """Draw what each head gives each key: a panel a head, rows are queries, columns keys.
 
@@ -54,6 +57,7 @@ def plot_heads(
         heads: which heads, in the order to show; all when left out.
         valid_lens: (B,) or (B, Lq). attn_mask: bool, True = may attend.
         mean: whether to add the mean of the heads as a last panel.
+        names: what to call the maps, in place of "Head A", "Head B"; without the heads' colours.
 
     Raises:
         TypeError, ValueError: what was wrong with which argument.
@@ -68,14 +72,21 @@ def plot_heads(
     if len(maps.weights) > 1 or len(maps.heads) > MOST_PANELS:
         return draw_sheet(maps)
     values, mask = maps.weights[0].numpy(), maps.mask[0].numpy()
-    panels = [
-        _Panel(text.head.format(name=maps.name(0, i)), head_colour(head), values[i], mask[i])
-        for i, head in enumerate(maps.heads)
-    ]
+    titles = _titles(maps, names)
+    panels = [_Panel(*title, values[i], mask[i]) for i, title in enumerate(titles)]
     if mean:
         letters = ", ".join(map(head_letter, maps.heads))
-        panels.append(_Panel(text.mean.format(letters=letters), "#666666", values.mean(0), np.any(mask, 0)))
+        panels.append(_Panel(text.mean.format(letters=letters), NEUTRAL, values.mean(0), np.any(mask, 0)))
     return _draw(maps, panels)
+
+
+def _titles(maps: WeightMaps, names: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Return what each map is called, with the colour of its badge."""
+    if names is None:
+        return [(text.head.format(name=maps.name(0, i)), head_colour(n)) for i, n in enumerate(maps.heads)]
+    if isinstance(names, str) or len(names) != len(maps.heads):
+        raise value_error("names", f"a list of {len(maps.heads)}, one for each map", repr(names))
+    return [(visible(name), NEUTRAL) for name in names]
 
 
 @dataclass(frozen=True)

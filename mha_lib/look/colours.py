@@ -6,7 +6,12 @@ from Okabe and Ito's set, which colour-blind readers can tell apart.
 
 import colorsys
 
-HEAD_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+# Okabe and Ito's seven; then nine that stay as far from them and from each other as those do
+# (in CIELAB, for colour-blind eyes too).
+HEAD_COLOURS = (
+    *"#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #F0E442".split(),
+    *"#F0004B #782D0F #0000FF #3CF087 #6900B4 #6996FF #960069 #96D2A5 #6969FF".split(),
+)
 
 
 def head_letter(head: int) -> str:
@@ -16,7 +21,7 @@ def head_letter(head: int) -> str:
 
 
 def head_colour(head: int) -> str:
-    """Return the head's colour as #rrggbb; the colours repeat after seven heads."""
+    """Return the head's colour as #rrggbb; the colours repeat after sixteen heads."""
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 

@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 import anywidget
 
 STATIC = Path(__file__).parent / "static"
-MIME = "application/vnd.mha.picture+json"  # a picture's state, for a site that executes nothing
+MIME = (
+    "application/vnd.mha.picture"  # a picture's state as one line of JSON, for a site that executes nothing
+)
 MOST_SAVED = 100_000  # bytes of numbers: a larger picture is saved in a notebook as its fallback only
 _PAGE = STATIC / "page.html"
 _PACKED_FROM = 65536  # bytes: more than that is packed, so that a real model makes a small page
@@ -92,7 +94,7 @@ class BrowserPicture(Fallback, anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs)
         if self.size() <= MOST_SAVED:
-            data[MIME] = self.page_state()
+            data[MIME] = json.dumps(self.page_state(), separators=(",", ":"), sort_keys=True)
         return data, metadata
 
     def size(self) -> int:

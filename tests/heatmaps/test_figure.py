@@ -251,6 +251,14 @@ def test_chosen_heads_keep_letter_and_colour(weights):
     np.testing.assert_array_equal(maps(figure)[0].images[0].get_array(), weights[0, 2].numpy())
 
 
+def test_a_map_that_is_no_head_has_a_name_of_its_own(weights):
+    figure = mha.plot_heads(weights, sample=0, heads=[1], names=["both at once"])
+    assert "both at once: 0 →" in figure.alt and "Head" not in repr(figure)
+    assert "both at once #666666" in figure.details
+    with pytest.raises(ValueError, match="names"):
+        mha.plot_heads(weights, sample=0, names=["one"])
+
+
 def test_the_mean_is_beside_the_heads_never_instead():
     """pytorch/pytorch#34537, #47583: heads [1, 0] and [0, 1] look like [.5, .5] when averaged."""
     weights = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]])
