@@ -70,20 +70,26 @@ def growth(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def plot_growth(
-    sizes: Sequence[float], curves: dict[str, Sequence[float]], unit: str, across: str
+    sizes: Sequence[float],
+    curves: dict[str, Sequence[float]],
+    measured: str,
+    across: str,
+    powers: bool = True,
 ) -> Drawing:
-    """Draw measured curves on logarithmic axes, each with the power it grows by, as a Drawing."""
-    powers = {name: growth(sizes, values) for name, values in curves.items()}
-    figure = Drawing((7, 4), alt=f"{unit} against {across}, one line each: {', '.join(curves)}.")
-    ax = figure.add_axes((0.12, 0.15, 0.55, 0.78))
+    """Draw measured curves on logarithmic axes, as a Drawing; with the power each grows by, if it has one."""
+    figure = Drawing((7.6, 4), alt=f"{measured} against {across}, one line each: {', '.join(curves)}.")
+    ax = figure.add_axes((0.14, 0.15, 0.54, 0.78))
     for n, (name, values) in enumerate(curves.items()):
-        label = f"{name}\n(power {powers[name]:.1f})"
+        label = f"{name}\n(power {growth(sizes, values):.1f})" if powers else name
         ax.plot(sizes, values, label=label, color=head_colour(n), marker="os^Dv"[n % 5])
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
+    ax.set_yscale("log", base=10 if powers else 2)
+    if not powers:  # factors are read as 1, 2, 4, 8, not as powers of ten
+        ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("")
     ax.set_xticks(sizes, [str(size) for size in sizes])
     ax.set_xlabel(across, size=11)
-    ax.set_ylabel(unit, size=11)
+    ax.set_ylabel(measured, size=11)
     ax.grid(alpha=0.3)
-    figure.legend(loc="center left", bbox_to_anchor=(0.69, 0.55), frameon=False, fontsize=10)
+    figure.legend(loc="center left", bbox_to_anchor=(0.7, 0.55), frameon=False, fontsize=11)
     return figure

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mha_lib.labs import cost
 from mha_lib.labs.cost import growth, in_words, peak_bytes, score_bytes, seconds
@@ -88,3 +89,18 @@ def test_figure_shows_the_measured_points():
     assert [line.get_ydata().tolist() for line in lines] == [[1, 4, 16], [1, 2, 4]]
     assert [line.get_label() for line in lines] == ["a\n(power 2.0)", "b\n(power 1.0)"]
     assert repr(figure) == "[picture] seconds against words, one line each: a, b."
+
+
+def test_factors_carry_no_power_where_there_is_none():
+    figure = cost.plot_growth(
+        [1, 2, 4], {"a": [1, 1.1, 3]}, "times the time of one head", "heads", powers=False
+    )
+    assert [line.get_label() for line in figure.axes[0].get_lines()] == ["a"]
+
+
+def test_no_label_of_a_figure_is_cut_off():
+    figure = cost.plot_growth([128, 1024], {"by steps": [2e-5, 3e-3]}, "seconds", "words L")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    box = figure.axes[0].get_tightbbox(canvas.get_renderer())
+    assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
