@@ -1,8 +1,13 @@
 """The one exception family of mha_lib: what was wrong, and how to mend it."""
 
+from typing import TypeVar
+
 
 class MhaError(Exception):
     """Base of every error that mha_lib raises about what it was given."""
+
+    parameter = ""  # what it is about
+    said = ""  # the rest of the message, for a page on which the parameter has another name
 
 
 class InputValueError(MhaError, ValueError):
@@ -13,15 +18,21 @@ class InputTypeError(MhaError, TypeError):
     """A value of a kind that is not accepted."""
 
 
-def _message(name: str, expected: str, got: object, mend: str) -> str:
-    return f"{name}: expected {expected}, got {got}. {mend}".strip()
+_Error = TypeVar("_Error", bound=MhaError)
+
+
+def _about(kind: type[_Error], name: str, expected: str, got: object, mend: str) -> _Error:
+    said = f"expected {expected}, got {got}. {mend}".strip()
+    error = kind(f"{name}: {said}")
+    error.parameter, error.said = name, said
+    return error
 
 
 def value_error(name: str, expected: str, got: object, mend: str = "") -> InputValueError:
     """Build the error for a wrong value of the parameter `name`."""
-    return InputValueError(_message(name, expected, got, mend))
+    return _about(InputValueError, name, expected, got, mend)
 
 
 def type_error(name: str, expected: str, got: object, mend: str = "") -> InputTypeError:
     """Build the error for a parameter `name` of the wrong kind."""
-    return InputTypeError(_message(name, expected, got, mend))
+    return _about(InputTypeError, name, expected, got, mend)

@@ -26,30 +26,52 @@ RIGHT = mha.watch(split, X)
 WRONG = mha.watch(lambda X: X.reshape(4, 4, 5), X)
 
 
-def cells_of(widget):
-    """Decode the numbers as the browser does: for each lane and frame the cells and the memory."""
-    numbers, at, lanes = np.frombuffer(widget.numbers, "<i4"), 0, []
-    for lane in widget.pictures["lanes"]:
-        frames = []
-        for frame in lane["frames"]:
-            ids = []
-            for step in frame["steps"]:
-                count = int(np.prod(step["shape"], dtype=int))
-                ids.append(numbers[at : at + count].reshape(step["shape"]))
-                at += count
-            frames.append((ids, numbers[at : at + frame["memory"]]))
-            at += frame["memory"]
-        lanes.append((frames, numbers[at : at + lane["total"]]))
-        at += lane["total"]
-    return lanes, numbers[at:]
+def numbers_of(widget, where):
+    """Cut a list of numbers out of the blob, as the browser does."""
+    first, count = where
+    return np.frombuffer(widget.numbers, "<i4")[first : first + count]
+
+
+def cells_of(widget, lane=0):
+    """Return for each frame its steps' cells and its memory."""
+    found = []
+    for frame in widget.pictures["lanes"][lane]["frames"]:
+        ids = [numbers_of(widget, step["ids"]).reshape(step["shape"]) for step in frame["steps"]]
+        found.append((ids, numbers_of(widget, frame["memory"])))
+    return found
+
+
+def texts_of(widget, number, lane=0):
+    """Return the numbers that are written into the cells of a frame's first tensor."""
+    shown = widget.pictures["lanes"][lane]
+    return [shown["texts"][i] for i in numbers_of(widget, shown["frames"][number]["steps"][0]["texts"])]
 
 
 def test_the_state_holds_torchs_addresses_and_the_memory():
-    (lane,), rest = cells_of(TensorMoves(RIGHT))
-    frames, colours = lane
-    for (ids, memory), step in zip(frames, RIGHT.steps, strict=True):
+    widget = TensorMoves(RIGHT)
+    for (ids, memory), step in zip(cells_of(widget), RIGHT.steps, strict=True):
         assert (ids[0] == step.addresses.numpy()).all() and (memory == step.memory.numpy()).all()
-    assert len(colours) == 80 and not len(rest)
+    assert len(numbers_of(widget, widget.pictures["lanes"][0]["colours"])) == 80
+
+
+def test_what_is_stored_twice_is_stored_once():
+    widget = TensorMoves(RIGHT)
+    first, second = (frame["memory"] for frame in widget.pictures["lanes"][0]["frames"][:2])
+    assert first == second  # a view's memory is the memory it looks at
+
+
+def test_a_cell_shows_the_number_that_it_has_at_that_step():
+    widget = TensorMoves(
+        mha.watch(lambda X: torch.cat([X[0, 0, :3], X.new_tensor([7.0, 8.0, 9.0])]).long(), X)
+    )
+    assert texts_of(widget, -1) == ["0", "1", "2", "7", "8", "9"]
+
+
+def test_how_many_numbers_moved_in_memory_is_said_where_they_are_copied():
+    tapes = [frame["tape"] for frame in TensorMoves(RIGHT).pictures["lanes"][0]["frames"]]
+    old, new = RIGHT.steps[2].memory, RIGHT.steps[3].memory
+    assert "stands still" in tapes[1] and "stands still" in tapes[2]
+    assert f"{int((old != new).sum())} numbers" in tapes[3]
 
 
 def test_state_is_small():
@@ -71,8 +93,8 @@ def timed():
 
 
 def test_colours_tell_head_and_word_apart():
-    (lane,), _ = cells_of(TensorMoves(RIGHT))
-    colours = lane[1].reshape(2, 4, 2, 5)
+    widget = TensorMoves(RIGHT)
+    colours = numbers_of(widget, widget.pictures["lanes"][0]["colours"]).reshape(2, 4, 2, 5)
     assert (colours == colours[:1, :, :, :1]).all()  # same for both sentences and all features of a head
     assert len(np.unique(colours)) == 4 * 2
 
@@ -93,8 +115,11 @@ def test_side_by_side_counts_and_says_what_is_mixed():
     assert comparison.wrong == 60 and "60 of 80" in sentence
     assert "Sentence 1 · head A now holds heads A and B of words 1 and 2" in sentence
     widget = TensorMoves(RIGHT, beside=WRONG)
-    _, marks = cells_of(widget)
-    assert marks.sum() == 60 and widget.pictures["compare"]["sentence"] == sentence
+    shown = widget.pictures["compare"]
+    assert numbers_of(widget, shown["wrong"]).sum() == 60 and shown["sentence"] == sentence
+    belongs = numbers_of(widget, shown["belongs"])
+    right, beside = RIGHT.steps[-1].addresses.flatten(), WRONG.steps[-1].addresses.flatten()
+    assert right[torch.from_numpy(belongs.copy())].equal(beside)
     assert "60 of 80" in repr(widget) and "60 of 80" in widget.fallback()
 
 
@@ -167,7 +192,7 @@ def test_the_learners_chain_runs_in_python():
     widget = TensorMoves.playground()
     assert widget.recording.steps[-1].shape == (4, 4, 5)
     widget._handle_custom_msg({"kind": "run", "chain": "X.mT", "sizes": SIZES}, [])
-    assert widget.recording.steps[-1].shape == (2, 10, 4) and widget.trouble == ""
+    assert widget.recording.steps[-1].shape == (2, 10, 4) and widget.trouble == {}
     assert [s.operation for s in widget.recording.steps] == ["X", "X.mT"]
     widget.run("Y = X.reshape(B, L, h, d)\nY.permute(0, 2, 1, 3)", {**SIZES, "features": 12, "heads": 3})
     assert widget.recording.steps[-1].shape == (2, 3, 4, 4)
@@ -177,26 +202,32 @@ def test_the_learners_chain_runs_in_python():
     ("chain", "torchs", "hint"),
     [
         ("X.reshape(3, 3)", "invalid for input of size 80", "these give 9"),
+        ("X.reshape(3, -1, 7)", "invalid for input of size 80", "3 × 7 = 21, and 21 does not divide 80"),
         ("X.permute(0, 2, 1).view(80)", "view size is not compatible", "contiguous()"),
         ("X.permute(0, 1)", "does not match", "every axis exactly once"),
         ("X.transpose(0, 5)", "Dimension out of range", "numbered from 0"),
         ("Z.mT", "name 'Z' is not defined", "Names you can use"),
         ("X.reshap(80)", "no attribute 'reshap'", "spelling"),
         ("X.reshape(2, ", "never closed", "brackets"),
-        ("X.shape", "fn: expected", ""),
+        ("X.shape", "has to give a tensor made from X; it gave Size", ""),
         ("y = X", "has to give a tensor", ""),
         ("", "has to give a tensor", ""),
-        ("X.tolist()", "fn: expected", ""),
+        ("X.tolist()", "has to give a tensor made from X; it gave list", ""),
+        ("torch.zeros(3)", "cannot be followed", ""),
+        ("X.repeat(100, 100, 100)", "would make 80,000,000 cells", ""),
+        ("torch.zeros(1000, 1000) + X[0, 0, 0]", "would make 1,000,000 cells", ""),
+        ("X[..., None].expand(2, 4, 10, 2000).clone()", "would make 160,000 cells", ""),
+        ("torch.cat([X] * 2000)", "would make 160,000 cells", ""),
     ],
 )
 def test_a_mistake_is_told_in_torchs_words_with_a_hint_and_the_picture_stays(chain, torchs, hint):
     widget = TensorMoves.playground()
     before = widget.numbers, widget.pictures, widget.step
-    widget.run(chain, SIZES)
-    assert torchs in widget.trouble and hint in widget.trouble
+    assert not widget.run(chain, SIZES)
+    assert torchs in widget.trouble["error"] and hint in widget.trouble["hint"]
+    assert widget.trouble["chain"] == chain and not widget.trouble["error"].startswith("fn")
     assert (widget.numbers, widget.pictures, widget.step) == before
-    widget.run("X.mT", SIZES)
-    assert widget.trouble == ""
+    assert widget.run("X.mT", SIZES) and widget.trouble == {}
 
 
 @pytest.mark.parametrize(
@@ -204,14 +235,14 @@ def test_a_mistake_is_told_in_torchs_words_with_a_hint_and_the_picture_stays(cha
     [
         ({**SIZES, "heads": 3}, "10 features cannot be shared evenly by 3 heads; try 1, 2, 5, 10 heads"),
         ({**SIZES, "words": 0}, "at least 1"),
-        ({**SIZES, "words": 50_000}, "100,000 cells"),
+        ({**SIZES, "words": 50_000}, "1,000,000 cells"),
     ],
 )
 def test_sizes_that_cannot_be_are_explained(sizes, said):
     """fastplotlib/fastplotlib#155: an illegal pair is explained in place."""
     widget = TensorMoves.playground()
     widget.run("X.mT", sizes)
-    assert said in widget.trouble
+    assert said in widget.trouble["error"]
 
 
 def test_the_chain_sees_the_notebooks_names_and_changes_none(monkeypatch):
@@ -251,7 +282,7 @@ def test_too_many_cells_are_refused_with_a_smaller_example():
 
 def test_many_cells_have_no_texts_and_stay_light():
     many = TensorMoves(mha.watch(lambda X: X.mT, torch.zeros(10, 100, 100)))
-    assert many.pictures["lanes"][0]["values"] == [] and len(json.dumps(many.pictures)) < 30_000
+    assert many.pictures["lanes"][0]["texts"] == [] and len(json.dumps(many.pictures)) < 30_000
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 0, 3), (1, 1, 1), (2, 2, 2, 2, 2, 2)])
@@ -263,9 +294,9 @@ def test_any_number_of_axes_has_a_picture(shape):
 
 def test_padding_and_several_tensors():
     recording = mha.watch(lambda X: torch.nn.functional.pad(X.chunk(2, -1)[1], (1, 0)), X)
-    (lane,), _ = cells_of(TensorMoves(recording))
-    assert [len(ids) for ids, _ in lane[0]] == [1, 2, 1]
-    assert (lane[0][2][0][0][..., 0] == -1).all()
+    frames = cells_of(TensorMoves(recording))
+    assert [len(ids) for ids, _ in frames] == [1, 2, 1]
+    assert (frames[2][0][0][..., 0] == -1).all()
 
 
 @pytest.mark.parametrize(
