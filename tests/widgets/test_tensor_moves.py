@@ -117,9 +117,10 @@ def test_side_by_side_counts_and_says_what_is_mixed():
     widget = TensorMoves(RIGHT, beside=WRONG)
     shown = widget.pictures["compare"]
     assert numbers_of(widget, shown["wrong"]).sum() == 60 and shown["sentence"] == sentence
-    belongs = numbers_of(widget, shown["belongs"])
+    belongs = torch.from_numpy(numbers_of(widget, shown["belongs"]).copy()).long()
+    bad = torch.from_numpy(numbers_of(widget, shown["wrong"]).copy()).bool()
     right, beside = RIGHT.steps[-1].addresses.flatten(), WRONG.steps[-1].addresses.flatten()
-    assert right[torch.from_numpy(belongs.copy())].equal(beside)
+    assert right[belongs[bad]].equal(beside[bad]) and (belongs[~bad] == -1).all()
     assert "60 of 80" in repr(widget) and "60 of 80" in widget.fallback()
 
 
