@@ -54,7 +54,7 @@ def reversing(length: int = 8) -> Task:
 
 
 def next_digit(length: int = 8) -> Task:
-    """Say the next of random digits; causal. Nothing honest gets below ln 10 = 2.303."""
+    """Say the next of random digits; causal. On average nothing honest gets below ln 10 = 2.303."""
     return Task("next random digit", lambda tokens: _back(tokens, -1).unsqueeze(-1), length, causal=True)
 
 
