@@ -7,6 +7,7 @@ _MODULE_OF = {
     "HeadExplorer": "head_explorer",
     "MaskConsole": "mask_console",
     "ScalePlayground": "scale_playground",
+    "AttentionPlane": "attention_plane",
 }
 
 __all__ = list(_MODULE_OF)
