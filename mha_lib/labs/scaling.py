@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from ..errors import value_error
 from ..masks import masked_softmax
@@ -73,3 +74,31 @@ def measure_scaling(
         entropy=float(torch.special.entr(weights).sum(-1).mean()),
         gradient=float(gradient.norm(dim=-1).mean()),
     )
+
+
+def weights_of_one(d: int, scale: float | None = None, *, keys: int = 10, seed: int = 0) -> Tensor:
+    """Return the weights of one query drawn from N(0, 1), with the first `d` numbers of it and of its keys.
+
+    Widths have the same numbers where they have them in common, so that the bars of a picture grow
+    and shrink when d does, and are not drawn anew.
+
+    Shapes: returns (keys,).
+
+    Args:
+        d: how many of the 1024 numbers count.
+        scale: what q·k is multiplied by; None for 1/√d, 1.0 for nothing.
+        keys, seed: how many keys, and which draw.
+
+    Raises:
+        ValueError: d below 1 or above 1024, fewer than two keys.
+
+    Example:
+        >>> raw, scaled = weights_of_one(512, 1.0), weights_of_one(512)
+        >>> bool(raw.max() > 0.9), bool(scaled.max() < 0.5)
+        (True, True)
+    """
+    if not 1 <= d <= WIDTHS[-1] or keys < 2:
+        raise value_error("d, keys", f"1 to {WIDTHS[-1]}, and at least 2", (d, keys))
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(1 + keys, WIDTHS[-1], generator=generator)[:, :d]
+    return masked_softmax(dot_product_scores(drawn[:1], drawn[1:], scale))[0]

@@ -4,7 +4,6 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import torch
 import traitlets
@@ -15,13 +14,12 @@ from ..look.style import head_colour
 from ..masks import masked_softmax
 from ..scoring import dot_product_scores
 from ..text import read, sentences
-from .base import BrowserPicture
+from .base import STATIC, BrowserPicture, style
 
 text = sentences("attention_plane")
 Point = tuple[float, float]
 SIDE = 270  # pixels: the height of both drawings
 STEP = 0.25  # what one press of an arrow key adds to a number of the query
-_STATIC = Path(__file__).parent / "static"
 _HEAD = head_colour(0)
 
 
@@ -77,8 +75,9 @@ class AttentionPlane(BrowserPicture):
         (1.0, 4.0, 1.0)
     """
 
-    _esm = _STATIC / "attention_plane.js"
-    _css = _STATIC / "attention_plane.css"
+    module = "attention_plane"
+    _esm = STATIC / "attention_plane.js"
+    _css = style("attention_plane")
 
     query = traitlets.List(traitlets.Float()).tag(sync=True)
     query_points = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)

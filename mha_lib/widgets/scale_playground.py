@@ -1,96 +1,38 @@
 """ScalePlayground: choose a width d, and see what ÷√d keeps from going wrong."""
 
 import html
-import math
-from collections.abc import Sequence
 from functools import lru_cache
 
-import ipywidgets
+import traitlets
 
 from ..errors import value_error
-from ..labs.scaling import WIDTHS, Scaling, measure_scaling
-from ..look.style import Drawing, head_colour
+from ..labs.scaling import WIDTHS, Scaling, measure_scaling, weights_of_one
+from ..look.style import head_colour
 from ..text import sentences
-from .picture_console import PictureConsole, image
+from .base import STATIC, BrowserPicture, style
 
 text = sentences("playground")
 KEYS = 10
-_COLUMNS = [
-    text.column.format(name=name, scaling=scaling)
-    for name in text.titles.values()
-    for scaling in (text.unscaled, text.scaled)
-]
-MEASURES = tuple(text.titles)
+SHOWN_DRAW = 3  # the seed of the one query whose bars are drawn
+SCALINGS = {text.unscaled: 1.0, text.scaled: None}  # name → what q·k is multiplied by
+MEASURES: dict[str, str] = text.titles
 
 
 @lru_cache
-def _measured(d: int, scaled: bool) -> Scaling:
-    return measure_scaling(d, None if scaled else 1.0, keys=KEYS)
+def _measured(d: int, scaling: str) -> Scaling:
+    return measure_scaling(d, SCALINGS[scaling], keys=KEYS)
 
 
-def draw_scaling(d: int, measures: Sequence[str], alt: str) -> Drawing:
-    """Draw some of the measures over all widths, with and without ÷√d; d is marked."""
-    figure = Drawing((4.35, 2.75), alt=alt, layout="constrained")
-    axes = figure.subplots(1, len(measures))
-    for ax, name in zip(axes, measures, strict=True):
-        for scaled, mark, label in ((False, "o--", text.unscaled), (True, "s-", text.scaled)):
-            measured = [_measured(width, scaled) for width in WIDTHS]
-            colour = head_colour(0 if scaled else 1)
-            pen = {"color": colour, "markersize": 4, "label": label}
-            ax.plot(WIDTHS, [getattr(m, name) for m in measured], mark, **pen)
-            if name == "variance":
-                pen = {"color": "#888888", "linewidth": 6, "alpha": 0.35, "zorder": 0}
-                said = text.theory if scaled else None
-                ax.plot(WIDTHS, [m.expected for m in measured], label=said, **pen)
-            here = getattr(_measured(d, scaled), name)
-            ax.plot([d], [here], mark[0], color=colour, markersize=10)
-        ax.axvline(d, color="black", linewidth=1)
-        ax.set_xscale("log", base=2)
-        ax.set_xticks([1, 32, 1024], ["1", "32", "1024"])
-        ax.set_title(text.titles[name], size=11)
-        ax.tick_params(labelsize=10)
-        ax.spines[["top", "right"]].set_visible(False)
-        if name == "variance":
-            ax.set_yscale("log", base=2)
-            ax.set_yticks([1, 32, 1024], ["1", "32", "1024"])
-        elif name == "entropy":
-            ax.axhline(math.log(KEYS), color="#666666", linestyle=":")
-            paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the line at d
-            ax.text(1, math.log(KEYS) + 0.1, text.even, va="bottom", size=10, bbox=paper)
-        if name != "variance":
-            ax.set_ylim(0, {"largest": 1.02, "entropy": 2.8, "gradient": None}[name])
-    figure.supxlabel(text.width, size=10.5)
-    names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside upper center", ncols=3, frameon=False, fontsize=10, columnspacing=1)
-    return figure
+@lru_cache
+def _one(d: int, scaling: str) -> tuple[float, ...]:
+    return tuple(weights_of_one(d, SCALINGS[scaling], keys=KEYS, seed=SHOWN_DRAW).tolist())
 
 
-class ScalePlayground(PictureConsole):
-    """Choose the width d: variance, largest weight, entropy and gradient, with and without ÷√d.
-
-    Queries and keys are drawn from N(0, 1) with a seed of their own; the numbers are those
-    of `mha_lib.scaling.measure_scaling`. The width is `controls["d"].value`.
-
-    Args:
-        d: a power of two from 1 to 1024.
-
-    Raises:
-        ValueError: another width.
-    """
-
-    def __init__(self, d: int = 64):
-        if d not in WIDTHS:
-            raise value_error("d", f"one of {list(WIDTHS)}", d)
-        width = ipywidgets.Dropdown(options=WIDTHS, value=d, description=text.width)
-        super().__init__({"d": width}, height=268)
-
-    def __repr__(self) -> str:
-        return text.repr.format(report=self.report)
-
-    def _draw(self) -> tuple[str, list[tuple[str, str]]]:
-        d = self.controls["d"].value
-        raw, scaled = _measured(d, False), _measured(d, True)
-        said = text.report.format(
+def report_of(d: int) -> str:
+    """Return what was measured at width `d`, in two sentences."""
+    raw, scaled = (_measured(d, scaling) for scaling in SCALINGS)
+    return str(
+        text.report.format(
             d=d,
             keys=KEYS,
             raw=raw.variance,
@@ -98,16 +40,90 @@ class ScalePlayground(PictureConsole):
             largest_raw=raw.largest,
             largest_scaled=scaled.largest,
         )
-        pictures = "".join(image(draw_scaling(d, pair, said)) for pair in (MEASURES[:2], MEASURES[2:]))
-        return f'<div style="display:flex;flex-wrap:wrap;gap:4px">{pictures}</div>', [("•", said)]
+    )
+
+
+class ScalePlayground(BrowserPicture):
+    """Slide the width d: the ten weights of one query, with and without ÷√d, and the means over many.
+
+    Queries and keys are drawn from N(0, 1) with a seed of their own; the numbers are those of
+    `mha_lib.labs.scaling`. The width can be read and set as `d`.
+
+    Args:
+        d: a power of two from 1 to 1024.
+
+    Raises:
+        ValueError: another width.
+
+    Example:
+        >>> ScalePlayground(4).d
+        4
+    """
+
+    module = "scale_playground"
+    _esm = STATIC / "scale_playground.js"
+    _css = style("scale_playground")
+
+    d = traitlets.Int().tag(sync=True)
+    widths = traitlets.List(traitlets.Int()).tag(sync=True)
+    bars: traitlets.List[list[list[float]]] = traitlets.List().tag(sync=True)
+    reports = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    means: traitlets.List[list[list[str]]] = traitlets.List().tag(sync=True)
+    text = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, d: int = 64) -> None:
+        if d not in WIDTHS:
+            raise value_error("d", f"one of {list(WIDTHS)}", d)
+        super().__init__(
+            d=d,
+            widths=list(WIDTHS),
+            bars=[[list(_one(width, scaling)) for scaling in SCALINGS] for width in WIDTHS],
+            reports=[report_of(width) for width in WIDTHS],
+            means=[_means(width) for width in WIDTHS],
+            text={
+                "width": text.width,
+                "means": text.means,
+                "bars": [text.bars.format(scaling=scaling, weights="{weights}") for scaling in SCALINGS],
+                "bars_title": [text.bars_title.format(scaling=scaling) for scaling in SCALINGS],
+                "scalings": list(SCALINGS),
+                "titles": list(MEASURES.values()),
+                "colours": [head_colour(1), head_colour(0)],
+            },
+        )
+
+    @traitlets.validate("d")
+    def _offered(self, proposal: dict[str, int]) -> int:
+        if proposal["value"] not in WIDTHS:
+            raise value_error("d", f"one of {list(WIDTHS)}", proposal["value"])
+        return proposal["value"]
+
+    @property
+    def report(self) -> str:
+        """What the text says."""
+        return report_of(self.d)
+
+    def __repr__(self) -> str:
+        return text.repr.format(report=self.report)
 
     def fallback(self) -> str:
-        """Return the measured numbers as an HTML table, rounded to one decimal."""
-        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in ("d", *_COLUMNS))
-        rows = []
+        """Return the measured numbers as an HTML table, rounded, and the bars of the width shown."""
+        columns = [text.column.format(name=name, scaling=s) for name in MEASURES.values() for s in SCALINGS]
+        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in ("d", *columns))
+        rows = [head]
         for d in WIDTHS:
-            pair = (_measured(d, False), _measured(d, True))
-            cells = [f"<td>{getattr(m, name):.1f}</td>" for name in MEASURES for m in pair]
-            rows.append(f'<th scope="row">{d}</th>' + "".join(cells))
-        body = "".join(f"<tr>{row}</tr>" for row in (head, *rows))
-        return f"<div><table>{body}</table><p><em>{text.hint}</em></p></div>"
+            cells = "".join(f"<td>{mean}</td>" for pair in _means(d) for mean in pair)
+            rows.append(f'<th scope="row">{d}</th>{cells}')
+        ones = [
+            f'<th scope="row">{html.escape(text.one.format(d=self.d, scaling=scaling))}</th>'
+            + "".join(f"<td>{weight:.2f}</td>" for weight in _one(self.d, scaling))
+            for scaling in SCALINGS
+        ]
+        tables = ("".join(f"<tr>{row}</tr>" for row in part) for part in (ones, rows))
+        return (
+            f"<div>{''.join(f'<table>{table}</table>' for table in tables)}<p><em>{text.hint}</em></p></div>"
+        )
+
+
+def _means(d: int) -> list[list[str]]:
+    """Return a row a measure, without and with ÷√d, as they are shown."""
+    return [[f"{getattr(_measured(d, scaling), name):.2f}" for scaling in SCALINGS] for name in MEASURES]

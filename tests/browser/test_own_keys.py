@@ -5,7 +5,6 @@ import pytest
 ASK = 'mha.predict("reading_heads.row")'
 QUIZ = "mha.quiz()"
 MASKS = "mha.widgets.MaskConsole()"
-SCALES = "mha.widgets.ScalePlayground()"
 SLIDER = (
     "from mha_lib.widgets.own_keys import OwnKeys; import ipywidgets\n"
     "box = ipywidgets.VBox([ipywidgets.IntSlider(description='d'), OwnKeys()])\n"
@@ -18,7 +17,6 @@ CONTROLS = {
     "text field": (MASKS, "spinbutton", "Length 1"),
     "checkbox": (MASKS, "checkbox", None),
     "menu": (MASKS, "combobox", "Fill"),
-    "menu of the playground": (SCALES, "combobox", None),
     "slider": (SLIDER, "slider", None),
 }
 

@@ -2,15 +2,14 @@
 
 import math
 import re
-import time
 
 import pytest
 import torch
 
 import mha_lib as mha
-from mha_lib.labs.scaling import WIDTHS, measure_scaling
+from mha_lib.labs.scaling import WIDTHS, measure_scaling, weights_of_one
 from mha_lib.widgets import ScalePlayground
-from mha_lib.widgets.picture_console import DELAY
+from mha_lib.widgets.scale_playground import SHOWN_DRAW
 
 
 @pytest.mark.parametrize(
@@ -66,24 +65,50 @@ def test_sizes_that_measure_nothing(wrong):
         measure_scaling(**wrong)
 
 
-def test_the_playground_follows_its_control():
+def test_one_query_keeps_its_numbers_when_the_width_grows():
+    """The weights by hand, from the same draw: the first d of 1024 numbers."""
+    drawn = torch.randn(11, 1024, generator=torch.Generator().manual_seed(5))
+    for d in (1, 8, 1024):
+        scores = drawn[1:, :d] @ drawn[0, :d]
+        torch.testing.assert_close(weights_of_one(d, 1.0, seed=5), scores.softmax(0))
+        torch.testing.assert_close(weights_of_one(d, seed=5), (scores / math.sqrt(d)).softmax(0))
+    for wrong in (0, 1025):
+        with pytest.raises(mha.InputValueError):
+            weights_of_one(wrong)
+
+
+def test_the_playground_shows_what_was_measured():
     playground = ScalePlayground(4)
-    before, picture = playground.redraws, playground._picture.value
-    for d in (8, 16, 32, 512):
-        playground.controls["d"].value = d
-    time.sleep(DELAY)
+    playground.d = 512
+    raw, scaled = measure_scaling(512, 1.0), measure_scaling(512)
     assert "d = 512" in playground.report and "(theory: 512)" in repr(playground)
-    assert playground.redraws == before + 1 and playground._picture.value != picture
-    assert "d = 512" in re.search(r'alt="([^"]*)"', playground._picture.value)[1]
+    at = playground.widths.index(512)
+    assert playground.reports[at] == playground.report
+    assert playground.means[at][1] == [f"{raw.largest:.2f}", f"{scaled.largest:.2f}"]
+    for weights, scale in zip(playground.bars[at], (1.0, None), strict=True):
+        assert weights == weights_of_one(512, scale, seed=SHOWN_DRAW).tolist()
 
 
-def test_the_fallback_holds_every_width():
-    html = ScalePlayground().fallback()
+def test_the_bars_say_what_the_lesson_says():
+    """Without ÷√d one key takes nearly everything when d is large; with it, none does."""
+    playground = ScalePlayground()
+    wide = [both for d, both in zip(playground.widths, playground.bars, strict=True) if d >= 64]
+    assert min(max(raw) for raw, _ in wide) > 0.8
+    assert max(max(scaled) for _, scaled in wide) < 0.5
+
+
+def test_the_fallback_holds_every_width_and_the_bars():
+    html = ScalePlayground(16).fallback()
     assert [int(d) for d in re.findall(r'<th scope="row">(\d+)</th>', html)] == list(WIDTHS)
     cells = re.findall(r"<td>([\d.]+)</td>", html)
-    assert cells[:2] == [f"{measure_scaling(1, 1.0).variance:.1f}", f"{measure_scaling(1).variance:.1f}"]
+    shown = [*weights_of_one(16, 1.0, seed=SHOWN_DRAW), *weights_of_one(16, seed=SHOWN_DRAW)]
+    shown += [measure_scaling(1, 1.0).variance, measure_scaling(1).variance]
+    assert cells[:22] == [f"{number:.2f}" for number in shown]
+    assert len(cells) == 20 + len(WIDTHS) * 8
 
 
 def test_a_width_that_is_not_offered():
     with pytest.raises(mha.InputValueError, match="1024"):
         ScalePlayground(3)
+    with pytest.raises(mha.InputValueError, match="1024"):
+        ScalePlayground().d = 3

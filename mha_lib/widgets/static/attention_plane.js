@@ -48,15 +48,20 @@ export const shown = (number) => (Math.abs(number) < 0.005 ? 0 : number).toFixed
 /** "{word} gets {weight}" with its braces filled. @param {string} template @param {Record<string, string>} values */
 export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
-/** Keys that run a cell, and Escape, reach the notebook; arrows and letters stay here. */
+/**
+ * Keys that run a cell, and Escape, reach the notebook; arrows and letters stay here. The mark that says so has to
+ * be on the control that has the focus: JupyterLab's own selectors match it before they look at what it stands in.
+ */
 function letPass(root) {
-  root.setAttribute(SUPPRESS, "true");
+  root.addEventListener("focusin", (event) => event.target.setAttribute(SUPPRESS, "true"));
   const pass = (event) => {
+    const control = event.composedPath()[0];
     const runs = event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
-    if (!event.composedPath().includes(root) || !(runs || event.key === "Escape")) return;
-    if (event.composedPath()[0].matches("input")) root.focus({ preventScroll: true });
+    if (!root.contains(control) || !(runs || event.key === "Escape")) return;
+    control.removeAttribute(SUPPRESS);
+    if (control.matches("input")) root.focus({ preventScroll: true }); // in a field JupyterLab runs no cell
     root.removeAttribute(SUPPRESS);
-    setTimeout(() => root.setAttribute(SUPPRESS, "true"));
+    setTimeout(() => document.activeElement === control && control.setAttribute(SUPPRESS, "true"));
   };
   window.addEventListener("keydown", pass, true);
   return () => window.removeEventListener("keydown", pass, true);
@@ -127,7 +132,7 @@ function render({ model, el }) {
   };
   const { node, draw: drawControls } = controls(get, put);
   const status = make("p", { class: "mha-plane-status", role: "status" });
-  const root = make("div", { class: "mha-plane", tabindex: "-1" }, node);
+  const root = make("div", { class: "mha-theme mha-plane", tabindex: "-1" }, node);
   root.insertAdjacentHTML("beforeend", get("still")); // words in it were escaped in Python
   root.append(status);
   el.replaceChildren(root);
