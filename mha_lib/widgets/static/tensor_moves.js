@@ -1005,7 +1005,8 @@ const runs = event => event.key === "Enter" && (event.shiftKey || event.ctrlKey 
 
 /** Keys that are the notebook's reach it: the cell around the widget gets the focus and the key. */
 function handOn(root, escape) {
-  root.setAttribute(SUPPRESS, "true");
+  // JupyterLab looks for the mark on what has the focus first.
+  root.addEventListener("focusin", event => event.target.setAttribute(SUPPRESS, "true"));
   const pass = event => {
     if (!event.composedPath().includes(root) || !(runs(event) || event.key === "Escape")) return;
     if (event.key === "Escape") escape();
