@@ -185,6 +185,12 @@ def test_what_runs_a_cell_runs_it_from_inside_the_widget(lab):
     book.page.keyboard.press("ArrowRight")  # the widget's own: in the notebook it would go to another cell
     expect(widget.locator(".mha-count")).to_have_text("step 1 of 3")
     assert book.cell(2).evaluate("cell => cell.classList.contains('jp-mod-active')")
+    widget.get_by_role("slider", name="Step").focus()
+    book.page.keyboard.press("ArrowRight")
+    expect(widget.locator(".mha-count")).to_have_text("step 2 of 3")
+    widget.get_by_label("Speed").focus()
+    book.page.keyboard.press("ArrowLeft")
+    expect(widget.locator(".mha-count")).to_have_text("step 1 of 3")
     book.page.keyboard.press("Shift+Enter")
     active(3)
     book.page.keyboard.press("Shift+Enter")

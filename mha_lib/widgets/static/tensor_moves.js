@@ -139,12 +139,12 @@ export function plan(from, to) {
     const start = from.get(cell.key) ?? (cell.id < 0 ? undefined : from.get(`${cell.id}/0`));
     return { cell, x: start ? start.x : cell.x, y: start ? start.y : cell.y, fresh: !start, wait: 0 };
   });
-  let groups = 0, before = "";
+  let groups = 0, along = 0, down = 0;
   for (const move of moves) {
-    const way = `${Math.round(move.cell.x - move.x)},${Math.round(move.cell.y - move.y)}`;
-    if (way !== "0,0" && way !== before) groups++;
+    const dx = Math.round(move.cell.x - move.x), dy = Math.round(move.cell.y - move.y);
+    if ((dx || dy) && (dx !== along || dy !== down)) groups++;
     move.wait = groups - 1;
-    before = way;
+    [along, down] = [dx, dy];
   }
   const spread = groups > 1 ? SPREAD : 0;
   for (const move of moves) move.wait = groups > 1 ? (Math.max(move.wait, 0) / (groups - 1)) * spread : 0;
@@ -475,8 +475,8 @@ class Surface {
   }
   /** The cells where they are now, on their way or not. */
   now() {
+    if (this.t >= 1) return keyed(this.cells);
     const here = new Map();
-    if (!this.plan) return here;
     for (const move of this.plan.moves) {
       const [x, y] = during(move, this.t, this.plan.lasts);
       here.set(move.cell.key, { ...move.cell, x, y });
@@ -498,11 +498,22 @@ class Surface {
   }
 }
 
-const keyed = (/** @type {Cell[]} */ cells) => new Map(cells.map(cell => [cell.key, cell]));
+/** Cells by their keys; made once for each list. */
+const byKey = new WeakMap();
+function keyed(/** @type {Cell[]} */ cells) {
+  if (!byKey.has(cells)) byKey.set(cells, new Map(cells.map(cell => [cell.key, cell])));
+  return byKey.get(cells);
+}
+
+/** What `make` makes of each thing, made once for each. */
+function remembered(known, thing, make) {
+  if (!known.has(thing)) known.set(thing, make());
+  return known.get(thing);
+}
 
 /** The tensor: every cell in its place, with the names of rows and blocks. */
 class Picture {
-  lane; painted; zoom; variant;
+  lane; painted; zoom; variant; known = new Map();
   constructor(parent, lane, { words, pictures, actions, painted }) {
     Object.assign(this, { lane, painted });
     this.stage = make("div", "mha-stage", parent);
@@ -520,6 +531,7 @@ class Picture {
     const [width, height] = size(variant), room = Math.min(1, (available - 4) / width);
     const zoom = this.painted ? Math.min(room, 440 / height) : room;
     const same = variant === this.variant && zoom === this.zoom;
+    if (variant !== this.variant) this.known.clear();
     Object.assign(this, { variant, zoom });
     Object.assign(this.plane.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${zoom})` });
     this.plane.style.setProperty("--mha-grow", `${Math.min(1 / zoom, 1.25)}`); // numbers keep their size
@@ -527,7 +539,7 @@ class Picture {
     return !same;
   }
   cellsAt(frame) {
-    return cellsOf(frame, frame.layouts[this.variant]);
+    return remembered(this.known, frame, () => cellsOf(frame, frame.layouts[this.variant]));
   }
   show(frame, before, look) {
     const from = before ? keyed(this.cellsAt(before)) : this.surface.now();
@@ -559,7 +571,7 @@ class Picture {
 
 /** The memory: its cells in address order, and arrows above them. */
 class Tape {
-  lane; words; painted;
+  lane; words; painted; known = new Map();
   constructor(parent, lane, { words, actions, painted }) {
     Object.assign(this, { lane, words, painted });
     const memory = make("div", "mha-memory", parent);
@@ -579,6 +591,7 @@ class Tape {
   }
   fit(available) {
     const columns = columnsFor(available - 36, this.size[0]), same = columns === this.columns;
+    if (!same) this.known.clear();
     this.columns = columns;
     const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
     const [wide, high] = this.size;
@@ -586,7 +599,8 @@ class Tape {
     return !same;
   }
   cellsAt(frame) {
-    return tapeOf(frame.memory, frame.memoryTexts, this.columns, this.size, this.above);
+    return remembered(this.known, frame, () =>
+      tapeOf(frame.memory, frame.memoryTexts, this.columns, this.size, this.above));
   }
   show(frame, before, look) {
     const cells = this.cellsAt(frame);
