@@ -133,6 +133,9 @@ class _Attention(nn.Module):
         return context if weights is None else (context, mark(broken, weights))
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        for name, tensor in (("queries", queries), ("keys", keys), ("values", values)):
+            if not isinstance(tensor, Tensor):
+                raise type_error(name, "a tensor (B, L, d)", type(tensor).__name__)
         shapes = f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}"
         if queries.dim() not in (3, 4) or not queries.dim() == keys.dim() == values.dim():
             raise value_error("queries, keys, values", "three tensors (B, L, d), or (B, h, L, d)", shapes)
@@ -202,6 +205,14 @@ class AdditiveAttention(_Attention):
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+
+    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        super()._check(queries, keys, values)
+        for name, tensor, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k)):
+            if tensor.shape[-1] != linear.in_features:
+                raise value_error(name, f"a width of {linear.in_features}", f"shape {tuple(tensor.shape)}")
+            if tensor.dtype != linear.weight.dtype and not torch.is_autocast_enabled(tensor.device.type):
+                raise type_error(name, f"{linear.weight.dtype}, like the layer", tensor.dtype)
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return w_vᵀ tanh(W_q q + W_k k), shape (…, Lq, Lk)."""

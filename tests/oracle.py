@@ -33,7 +33,7 @@ def make_layer(*sizes, seed=0, dtype=torch.float32, **options):
 
 def slow_attention(queries, keys, values, keep):
     """Scaled dot-product attention of one head of one sentence, number by number."""
-    d = len(queries[0]) if len(queries) else 1
+    d = max(queries.shape[-1], 1)
     context, weights = [], []
     for q, allowed in zip(queries.tolist(), keep.tolist(), strict=True):
         scores = [sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(d) for k in keys.tolist()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ..errors import value_error
+from ..errors import type_error, value_error
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ def table(
 
     Raises:
         ValueError: if the names do not fit the matrix.
+        TypeError: if the matrix is neither a tensor nor a list of rows.
 
     Example:
         >>> table([[1, 2], [3, 4]], ["a", "b"], ["x", "y"])
@@ -67,6 +68,8 @@ def table(
         if matrix.dim() != 2:
             raise value_error("matrix", "two axes", f"shape {tuple(matrix.shape)}", "Pick one with an index.")
         matrix = matrix.tolist()
+    if not isinstance(matrix, list | tuple) or not all(isinstance(line, list | tuple) for line in matrix):
+        raise type_error("matrix", "a tensor (R, C), or a list of rows", type(matrix).__name__)
     if len(rows) != len(matrix) or any(len(line) != len(columns) for line in matrix):
         got = f"{len(rows)} and {len(columns)} for {len(matrix)} × {len(matrix[0]) if matrix else 0}"
         raise value_error("rows, columns", "a name for each row and each column", got)
