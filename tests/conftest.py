@@ -19,6 +19,17 @@ def pytest_configure(config):
     hypothesis.settings.register_profile("local", deadline=None)
     hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
     hypothesis.settings.load_profile("ci" if CI else "local")
+    config.addinivalue_line("markers", "ci: long, so run under CI only, or where -m ci asks for it")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave what takes minutes to CI, unless it is asked for by name or marker."""
+    if CI or config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("ci")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,16 @@
 """Run a notebook's cells in this process, and compare what they show with what is committed.
 
+    python tools/cells.py [--each-twice] [--no-fonts] notebooks/03_….ipynb …
+
+--each-twice runs each cell a second time, right after the first; --no-fonts does as if there
+were no font but matplotlib's own. The first line that differs is printed, a line a notebook.
+
 A kernel for each of a thousand runs would cost an hour; here the packages are imported once,
 and each run happens in a fork of that process.
 """
 
 import io
+import json
 import os
 import signal
 import sys
@@ -46,7 +52,7 @@ def warm() -> None:
     sys.modules["torch"].set_num_threads(1)
 
 
-def run(notebook: Path) -> Outcome:
+def run(notebook: Path, each_twice: bool = False) -> Outcome:
     """Run the cells in order up to the first that shows something else. Call it in a fork."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -56,7 +62,7 @@ def run(notebook: Path) -> Outcome:
     cells = nbformat.read(notebook, as_version=4).cells
     under = headings(cells)
     for place, cell in enumerate(cells):
-        if cell.cell_type == "code":
+        for _ in range(1 + each_twice if cell.cell_type == "code" else 0):
             lines = list(differences(shown(cell.outputs), shown(_outputs(shell, cell.source))))
             if lines:
                 return Outcome(
@@ -91,24 +97,52 @@ def _outputs(shell: Any, source: str) -> list[dict[str, Any]]:
     return shown_now
 
 
-def in_fork(task: Callable[[], Any], seconds: int = SECONDS) -> Any:
-    """Run a task in a fork of this process and return its result; "too long" or what ended it otherwise."""
-    import pickle
-
+def in_fork(task: Callable[[], Outcome], seconds: int = SECONDS) -> Outcome:
+    """Run a task in a fork of this process and return how it ended."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
         signal.alarm(seconds)
         try:
-            answer = task()
+            outcome = task()
         except BaseException:
-            answer = Outcome("the run itself fell over: " + traceback.format_exc(limit=-1).splitlines()[-1])
-        with os.fdopen(write, "wb") as pipe:
-            pickle.dump(answer, pipe)
+            outcome = Outcome("the run itself fell over: " + traceback.format_exc(limit=-1).splitlines()[-1])
+        with os.fdopen(write, "w") as pipe:
+            json.dump([outcome.difference, sorted(outcome.modules)], pipe)
         os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as pipe:
+    with os.fdopen(read) as pipe:
         answer = pipe.read()
-    os.waitpid(child, 0)
-    return pickle.loads(answer) if answer else Outcome(f"no answer within {seconds} seconds")
+    _, status = os.waitpid(child, 0)
+    if not answer:
+        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+        return Outcome(f"no answer within {seconds} seconds" if late else f"the process ended with {status}")
+    difference, modules = json.loads(answer)
+    return Outcome(difference, frozenset(modules))
+
+
+def _without_fonts() -> None:
+    from mha_lib.look import fonts
+
+    fonts.OTHERS = ()
+
+
+def main(arguments: list[str]) -> int:
+    paths = [Path(name).resolve() for name in arguments if not name.startswith("--")]
+    warm()
+    lines = []
+    for path in paths:
+
+        def task(path: Path = path) -> Outcome:
+            if "--no-fonts" in arguments:
+                _without_fonts()
+            return run(path, "--each-twice" in arguments)
+
+        lines += filter(None, [in_fork(task).difference])
+    print(*lines, sep="\n")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
