@@ -1,28 +1,35 @@
 """plot_moves: every step of a recording in one figure, for a slide or a sheet of paper."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
-from matplotlib.collections import PolyCollection
-from matplotlib.lines import Line2D
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import NDArray
 
 from ..heatmaps.draw import shorten
 from ..look.fonts import drawable, families_for
-from ..look.style import MONO, Drawing
+from ..look.style import MONO, WRONG, Drawing
 from ..text import sentences
-from .compare import compare, verdict_sentence
-from .layout import CELL, NARROW, WIDE, Picture, Words, frame_picture, place
-from .looks import EACH_CELL, Looks, check_size, looks, numbers_of
+from .axes import Cells
+from .compare import Pair, compare, verdict_sentence
+from .labels import Parts
+from .layout import CELL, WIDE, Label, Picture, pictures, place
+from .looks import EACH_CELL, Looks, Paint, check_size, looks, numbers_of
 from .recording import Frame, Recording
 from .tape import tape_words
 
-words = sentences("moves")
+text = sentences("moves")
 PIXEL = 0.75  # points: the layout's numbers are pixels, 96 to the inch
 HEAD, TAPE, MARGIN = 64, 56, 16  # pixels above and below each picture, and around
-TONES = ("#8a4b00", "#1d5fa8", "#a8307c", "#00705a", "#6a3fb5", "#57606a")  # as in tensor_moves.css
-MARK, SOFT = "#c00030", "#57606a"
+COLUMN = 460  # the room of a step where two stand side by side
+INK, SOFT = "#1c2128", "#57606a"
+# By tone: sentence, word, head, feature, key, no axis, wrong; no hue that a head has.
+TONES = ("#6a3fb5", "#4b7a10", INK, SOFT, "#8b1a8b", SOFT, WRONG)
+Spots = NDArray[np.float64]
 
 
 def plot_moves(
@@ -43,20 +50,27 @@ def plot_moves(
     lanes = [recording] if beside is None else [recording, beside]
     labels = max(map(check_size, lanes)) <= EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
-    sentence, alt = "", "; ".join(lane.path for lane in lanes)
-    width: float = NARROW if columns > 1 else WIDE
-    shown = []
+    width: float = COLUMN if columns > 1 else WIDE
+    comparison = compare(recording, beside) if beside else None
+    shown: list[_Shown] = []
     for lane in lanes:
-        look = looks(lane)
-        for number, frame in list(enumerate(lane.frames))[0 if beside is None else -1 :]:
-            shown.append((number, frame, look, frame_picture(frame, width, labels)))
+        against = comparison if lane is beside else None
+        pairs = against.pairs if against else ()
+        look, drawn = looks(lane), pictures(lane, width, labels, against)
+        each = [_Shown(n, frame, look, drawn[n], pairs, labels) for n, frame in enumerate(lane.frames)]
+        shown += each if beside is None else each[-1:]
     if labels:
-        width = max(width, *(picture["size"][0] for *_, picture in shown))
-    panels = [_Panel(*each, width, labels) for each in shown]
-    if beside is not None:
-        comparison = compare(recording, beside)
-        panels[-1].wrong, sentence = comparison.pairs[0].wrong, verdict_sentence(comparison)
-        alt = f"{alt}. {sentence}"
+        width = max(width, *(each.picture.size[0] for each in shown))
+    panels = [_Panel(each, width) for each in shown]
+    alt = "; ".join(lane.path for lane in lanes)
+    if comparison is None:
+        return _figure(panels, columns, width, "", alt)
+    sentence = verdict_sentence(comparison)
+    return _figure(panels, columns, width, sentence, f"{alt}. {sentence}")
+
+
+def _figure(panels: Sequence["_Panel"], columns: int, width: float, sentence: str, alt: str) -> Drawing:
+    """Put the panels into rows, under a sentence about them all."""
     rows = [panels[k : k + columns] for k in range(0, len(panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
     said = wrap(sentence, int(columns * width / 9))
@@ -73,65 +87,85 @@ def plot_moves(
     return figure
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """What one panel shows."""
+
+    number: int
+    frame: Frame
+    look: Looks
+    picture: Picture
+    pairs: tuple[Pair, ...]  # the results that it is held against
+    labels: bool
+
+
 class _Panel:
     """One step: what was done, the picture, the memory as a strip under it."""
 
-    def __init__(
-        self, number: int, frame: Frame, look: Looks, shown: Picture, width: float, labels: bool
-    ) -> None:
-        self.number, self.frame, self.shown, self.width, self.labels = number, frame, shown, width, labels
-        self.look = look
-        self.zoom = min(1.0, width / max(shown["size"][0], 1))
-        self.sentence = wrap(frame.sentence, int(width / 7.5))
-        self.head = HEAD + 18 * len(self.sentence)
-        self.height = self.head + shown["size"][1] * self.zoom + TAPE
-        self.wrong: NDArray[np.bool_] | None = None
+    canvas: Axes
 
-    def draw(self, canvas, x: float, y: float) -> None:
+    def __init__(self, shown: _Shown, width: float) -> None:
+        self.frame, self.picture, self.look, self.width = shown.frame, shown.picture, shown.look, width
+        self.shown, self.labels = shown, shown.labels
+        self.zoom = min(1.0, width / max(shown.picture.size[0], 1))
+        self.sentence = wrap(shown.frame.sentence, int(width / 7.5))
+        self.head = HEAD + 18 * len(self.sentence)
+        self.height = self.head + shown.picture.size[1] * self.zoom + TAPE
+        self.x = self.y = 0.0
+
+    def draw(self, canvas: Axes, x: float, y: float) -> None:
         """Draw into `canvas`, whose unit is a pixel, with the upper left corner at (x, y)."""
         self.canvas, self.x, self.y = canvas, x, y
         step = self.frame.steps[0]
-        title = shorten(f"{self.number}. {self.frame.operation}", int(self.width / 10.6))
+        title = shorten(f"{self.shown.number}. {self.frame.operation}", int(self.width / 10.6))
         self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
-        self.text(0, 52, f"{words.labels['stride']} {step.stride}", 14, SOFT)
+        self.text(0, 52, f"{text.labels['stride']} {step.stride}", 14, SOFT)
         for line, sentence in enumerate(self.sentence):
             self.text(0, 70 + 18 * line, sentence, 14, SOFT)
-        size = (CELL[0] * self.zoom, CELL[1] * self.zoom)
-        for step, piece in zip(self.frame.steps, self.shown["pieces"], strict=True):
-            count = step.ids.numel()
-            sides = place(piece, np.indices(step.shape).reshape(len(step.shape), count))
-            spots = np.stack([np.full(count, side) for side in sides], 1) * self.zoom + (0, self.head)
-            self.cells(step.ids.numpy().ravel(), spots, size, numbers_of(step) if self.labels else None)
-            if self.wrong is not None and self.wrong.any():
-                self.cross(spots[self.wrong.ravel()], size)
-        for left, top, wide, parts in self.shown["blocks"]:
-            self.label(left + wide / 2, self.head + top + 9, parts, "center")
-            across, down = [x + left, x + left + wide - 1], [y + self.head + top + 19] * 2
-            canvas.add_line(Line2D(across, down, color=TONES[parts[-1][1]] if parts else SOFT))
-        for left, top, wide, parts in self.shown["rows"]:
-            self.label(left + wide, self.head + top + CELL[1] / 2, parts, "right")
+        self.tensors()
+        for label in self.picture.blocks:
+            self.label(label, label.width / 2, 9, "center")
+        for label in (*self.picture.brackets, *(b for b in self.picture.blocks if b.parts)):
+            self.brace(label, hooked=label in self.picture.brackets)
+        for label in self.picture.brackets:
+            self.label(label, label.width / 2, 8, "center")
+        for label in self.picture.rows:
+            self.label(label, label.width, CELL[1] / 2, "right")
         self.tape(self.height - TAPE + 8)
 
+    def tensors(self) -> None:
+        """Draw the cells of each tensor, and a cross at those in a wrong place."""
+        size = (CELL[0] * self.zoom, CELL[1] * self.zoom)
+        for step, piece in zip(self.frame.steps, self.picture.pieces, strict=True):
+            count = step.ids.numel()
+            sides = place(piece, list(np.indices(step.shape).reshape(len(step.shape), count)))
+            spots = np.stack([np.full(count, side) for side in sides], 1) * self.zoom + (0, self.head)
+            numbers = numbers_of(step) if self.labels else None
+            self.cells(step.ids.numpy().ravel(), spots, size, numbers)
+            for pair in self.shown.pairs:
+                if pair.beside.ids is step.ids and pair.wrong.any():
+                    self.cross(spots[pair.wrong.ravel()], size)
+
     def tape(self, y: float) -> None:
+        """Draw the memory, from its first address to its last."""
         memory = self.frame.memory
         each = self.width / max(len(memory), 1)
         spots = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
-        self.text(0, y + 8, words.labels["memory"], 14, SOFT)
-        self.text(self.width, y + 8, tape_words(self.frame), 14, weight="bold", align="right")
+        self.text(0, y + 8, text.labels["memory"], 14, SOFT)
+        self.text(self.width, y + 8, tape_words(self.frame), 14, align="right", weight="bold")
         self.cells(memory, spots, (each, 12), None)
 
-    def cells(self, ids, spots, size, numbers: Sequence[str] | None) -> None:
+    def cells(
+        self, ids: Cells, spots: Spots, size: tuple[float, float], numbers: Sequence[str] | None
+    ) -> None:
         """Draw cells, with their numbers if there are any."""
         w, h = (side - min(1, side / 10) for side in size)
         square = np.array([(0, 0), (w, 0), (w, h), (0, h)])
-        turn = np.linspace(0, 2 * np.pi, 33)  # the second sentence's cells are round at both ends
-        side, up = np.cos(turn), np.sin(turn)
-        across = w / 2 + side * h / 2 + np.sign(side.round(6)) * (w - h) / 2
-        outline = np.stack([across, h / 2 + up * h / 2], 1)
+        rounded = _rounded(w, h)  # the second sentence's cells are round at both ends
         spots = spots + (self.x, self.y)
-        paints = [self.look.palette[self.look.colours[i]] if i >= 0 else ("#ffffff", SOFT) for i in ids]
-        shapes = [outline if numbers is not None and i >= 0 and self.look.corners[i] else square for i in ids]
+        paints = [self.look.palette[self.look.colours[i]] if i >= 0 else Paint("#ffffff", SOFT) for i in ids]
+        shapes = [rounded if numbers and i >= 0 and self.look.corners[i] else square for i in ids]
         self.canvas.add_collection(
             PolyCollection(
                 [shape + spot for shape, spot in zip(shapes, spots, strict=True)],
@@ -141,51 +175,75 @@ class _Panel:
                 linewidths=0.8,
             )
         )
-        if numbers is not None:
+        if numbers:
+            self.ticks(ids, spots, paints, h)
+            look: dict[str, Any] = {"ha": "center", "va": "center", "family": MONO, "weight": "bold"}
             for number, (x, y), (_, front) in zip(numbers, spots, paints, strict=True):
-                self.canvas.text(
-                    x + w / 2,
-                    y + h / 2 + 1,
-                    number,
-                    color=front,
-                    ha="center",
-                    va="center",
-                    family=MONO,
-                    size=12.5 * PIXEL,
-                    weight="bold",
-                )
+                small = 12.5 * PIXEL if len(number) < 5 else 9 * PIXEL
+                self.canvas.text(x + w / 2, y + h / 2 + 1, number, color=front, size=small, **look)
 
-    def cross(self, spots, size) -> None:
+    def ticks(self, ids: Cells, spots: Spots, paints: Sequence[Paint], h: float) -> None:
+        """Give the cells of every other head a tick, which a print in grey keeps."""
+        odd = [k for k, i in enumerate(ids) if i >= 0 and self.look.heads[i] % 2 == 1]
+        lines = [[spots[k] + (6, h - 3), spots[k] + (12, h - 3)] for k in odd]
+        colours = [paints[k].ink for k in odd]
+        self.canvas.add_collection(LineCollection(lines, colors=colours, linewidths=1.5))
+
+    def cross(self, spots: Spots, size: tuple[float, float]) -> None:
         """Mark cells in a wrong place: a frame, and a cross at the corner."""
         w, h = size[0] - 1, size[1] - 1
         spots = spots + (self.x, self.y)
         frame = np.array([(1, 1), (w - 1, 1), (w - 1, h - 1), (1, h - 1)])
         self.canvas.add_collection(
-            PolyCollection([frame + spot for spot in spots], facecolors="none", edgecolors=MARK)
+            PolyCollection([frame + spot for spot in spots], facecolors="none", edgecolors=WRONG)
         )
-        corner = (spots + (w - 2, 2)).T
-        self.canvas.plot(*corner, "o", color=MARK, markersize=8 * self.zoom)
-        self.canvas.plot(
-            *corner, "x", color="white", markersize=4.5 * self.zoom, markeredgewidth=1.5 * self.zoom
-        )
+        x, y = (spots + (w - 2, 2)).T
+        self.canvas.plot(x, y, "o", color=WRONG, markersize=8 * self.zoom)
+        pen = {"markersize": 4.5 * self.zoom, "markeredgewidth": 1.5 * self.zoom}
+        self.canvas.plot(x, y, "x", color="white", **pen)
 
-    def text(self, x, y, text: str, pixels, colour="#1c2128", align="left", **look) -> None:
-        if not text.isascii():  # an axis may have a Chinese name
-            families = families_for(text)
-            text = drawable(text, families)
+    def text(
+        self,
+        x: float,
+        y: float,
+        said: str,
+        pixels: float,
+        colour: str = INK,
+        align: str = "left",
+        **look: Any,
+    ) -> None:
+        """Write, with fonts that have the signs."""
+        if not said.isascii():  # an axis may have a Chinese name
+            families = families_for(said)
+            said = drawable(said, families)
             look["family"] = [*([look["family"]] if "family" in look else []), *families]
-        self.canvas.text(
-            self.x + x,
-            self.y + y,
-            text,
-            size=pixels * PIXEL,
-            color=colour,
-            ha=align,
-            va="center",
-            parse_math=False,
-            **look,
-        )
+        look |= {"size": pixels * PIXEL, "color": colour, "ha": align, "va": "center", "parse_math": False}
+        self.canvas.text(self.x + x, self.y + y, said, **look)
 
-    def label(self, x: float, y: float, parts: Words, align: str) -> None:
-        colour = TONES[parts[0][1]] if parts else SOFT
-        self.text(x, y, " · ".join(part for part, _ in parts), 14, colour, align)
+    def label(self, label: Label, right: float, down: float, align: str) -> None:
+        """Write a label into its place."""
+        if label.parts:
+            said, colour = _joined(label.parts), TONES[label.parts[0].tone]
+            self.text(label.x + right, self.head + label.y + down, said, 14, colour, align)
+
+    def brace(self, label: Label, hooked: bool) -> None:
+        """Draw a line under a label, as far as it holds; with hooks where it spans columns."""
+        left, right = self.x + label.x + 1, self.x + label.x + label.width - 2
+        y = self.y + self.head + label.y + 19
+        line = [(left, y), (right, y)]
+        if hooked:
+            line = [(left, y + 3), *line, (right, y + 3)]
+        tone = TONES[label.parts[-1].tone]
+        self.canvas.add_collection(LineCollection([line], colors=[tone], linewidths=1.2))
+
+
+def _joined(parts: Parts) -> str:
+    return " · ".join(part.text for part in parts)
+
+
+def _rounded(w: float, h: float) -> Spots:
+    turn = np.linspace(0, 2 * np.pi, 33)
+    side, up = np.cos(turn), np.sin(turn)
+    across = w / 2 + side * h / 2 + np.sign(side.round(6)) * (w - h) / 2
+    outline: Spots = np.stack([across, h / 2 + up * h / 2], 1)
+    return outline

@@ -70,6 +70,28 @@ def axis_factors(axis: Axis, common: Mapping[Factor, int]) -> tuple[Factor, ...]
     return tuple(f for f in common if f.thing in things and f.whole and f.name not in (MIXED, "copy"))
 
 
+def row_parts(axis: Axis, index: int, common: Mapping[Factor, int], words: Words) -> Parts:
+    """Return the name of a row: the word itself where it is known, else "word 2", else its index."""
+    factors = [factor for factor in axis_factors(axis, common) if factor.size > 1 or len(axis) == 1]
+    if not factors:
+        return (bracketed(index),)
+    sentence = next((place for factor, place in common.items() if factor.name == "sentence"), 0)
+    for factor in factors:
+        known = words[sentence] if sentence < len(words) else ()
+        if factor.name in ("word", "query", "key") and factor.size == len(known):
+            return (Part(known[common[factor]], tone(factor.name)),)
+    if len(factors) == 1:
+        return (named(factors[0], common[factors[0]]),)
+    return tuple(Part(mark(factor, common[factor]), tone(factor.name)) for factor in factors)
+
+
+def shortened(parts: Parts, room: float) -> Parts:
+    """Leave parts out, from the first, until the rest fits."""
+    while parts and width(parts) > room:
+        parts = parts[1:]
+    return parts
+
+
 def width(parts: Parts) -> float:
     """Return about how wide a label is, in pixels."""
     return CHARACTER * (sum(len(part.text) for part in parts) + 3 * max(len(parts) - 1, 0))

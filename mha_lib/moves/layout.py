@@ -1,175 +1,282 @@
-"""Where each cell of a tensor with any number of axes is drawn.
+"""Where each cell of a tensor is drawn, and what is written beside it.
 
-An axis is three numbers (dx, dy, wrap): index i adds (i % wrap)·dx to x and
-(i // wrap)·dy to y. The browser and plot_moves both place cells by these numbers, in
-pixels, and know no other rule.
+An axis is a list of digits (size, dx, dy), slowest first: an index is written in that mixed
+radix, and each digit moves the cell by so much. Page and figure both place cells by these
+numbers, in pixels, and know no other rule.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
-from typing import Any, TypedDict
+from math import ceil, prod
+from typing import Any, NamedTuple
 
-from ..look.colours import head_letter
-from ..text import read
-from .axes import MIXED, Axis
-from .recording import Frame, Kind
+import numpy as np
+from numpy.typing import NDArray
 
-NAMES = read("moves")["names"]
-CELL = (34, 26)
-LABEL = 22  # above every block
-ROWS = 58  # left of the blocks, for the rows' labels
-GAP, SLIT = 22, 4  # between blocks, and between words or heads within one block
-WIDE, NARROW = 860, 450
+from .axes import Cells, Factor, coordinates
+from .compare import Comparison, Verdict
+from .labels import Part, Parts, Words, axis_factors, bracketed, named, row_parts, shared, shortened, width
+from .lines import CELL, GAP, HIGH, LABEL, NARROW, SLIT, WIDE, Lines, outer_axes, set_lines
+from .recording import Frame, Kind, Recording, Step
+
+__all__ = ["CELL", "NARROW", "WIDE", "Digit", "Label", "Picture", "Piece", "pictures", "place"]
+
 MOST_LABELS = 64
-CHARACTER = 7.4  # of a label, on average
-
-TONES = {"sentence": 0, "word": 1, "query": 1, "head": 2, "feature": 3, "key": 4}
-Words = tuple[tuple[str, int], ...]  # pieces of a label, each with the tone of its axis
+WRONG_TONE = 6
 
 
-class Piece(TypedDict):
-    """One tensor of a frame: where its first cell is, and its axes' (dx, dy, wrap)."""
+class Digit(NamedTuple):
+    """One digit of an axis: how many values it has, and what each adds to x and y."""
+
+    size: int
+    dx: float
+    dy: float
+
+
+class Piece(NamedTuple):
+    """One tensor of a frame: where its first cell is, and the digits of its axes."""
 
     at: tuple[float, float]
-    axes: list[tuple[float, float, int]]
+    axes: tuple[tuple[Digit, ...], ...]
 
 
-class Picture(TypedDict):
-    """One frame: its size, its pieces, and labels as (x, y, width, words)."""
+class Label(NamedTuple):
+    """Something written: its upper left corner, its width, and its parts."""
+
+    x: float
+    y: float
+    width: float
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One frame: its size, its pieces, and the labels of blocks, rows and heads."""
 
     size: tuple[float, float]
-    pieces: list[Piece]
-    blocks: list[tuple[float, float, float, Words]]
-    rows: list[tuple[float, float, float, Words]]
+    pieces: tuple[Piece, ...]
+    blocks: tuple[Label, ...] = ()
+    rows: tuple[Label, ...] = ()
+    brackets: tuple[Label, ...] = ()
 
 
-def place(piece: Piece, index: Iterable[Any]) -> tuple[float, float]:
+@dataclass(frozen=True)
+class _Sheet:
+    """What all frames of a recording have in common, so that nothing jumps between them."""
+
+    words: Words
+    left: float = 0.0  # room for the names of rows
+    top: float = 0.0  # room for labels above the first line
+    pitch: float = 0.0  # from one column of text to the next
+
+
+def place(piece: Piece, index: Sequence[Any]) -> tuple[Any, Any]:
     """Return x and y of the cell at `index`; the axes it leaves out are at their first.
 
     An array an axis places many cells at once.
     """
-    x, y = piece["at"]
-    for i, (dx, dy, wrap) in zip(index, piece["axes"], strict=False):
-        x, y = x + i % wrap * dx, y + i // wrap * dy
+    x, y = piece.at
+    for i, digits in zip(index, piece.axes, strict=False):
+        for position, digit in enumerate(reversed(digits)):
+            value = i if position == len(digits) - 1 else i % digit.size  # the first takes what is left
+            x, y, i = x + value * digit.dx, y + value * digit.dy, i // digit.size
     return x, y
 
 
-def tone(factor: str) -> int:
-    """Return the number of the colour in which an axis of this name is written."""
-    return TONES.get(factor, 5)
+def pictures(
+    recording: Recording, room: float = WIDE, labels: bool = True, against: Comparison | None = None
+) -> tuple[Picture, ...]:
+    """Lay out every frame of a recording in `room` pixels.
+
+    With `against`, in which it is the second recording, the blocks of what it returned that hold
+    wrong numbers are called by what they should hold, with a question mark.
+    """
+    lines = set_lines(recording, room, labels)
+    panels = [_Panel(step, set_, labels) for step, set_ in zip(recording.steps, lines, strict=True)]
+    sheet = _Sheet(recording.words)
+    if labels:
+        rows = [label for panel in panels for _, label in panel.row_names(recording.words)]
+        sheet = replace(
+            sheet,
+            left=max([0.0, *(width(parts) + 8 for parts in rows)]),
+            top=LABEL * (2 if any(panel.heads for panel in panels) else 1),
+        )
+    beside = [panel.line for panel in panels if panel.columns > 1] or [0.0]
+    sheet = replace(sheet, pitch=sheet.left + max(beside) + GAP)
+    wrong = _suspects(against)
+    drawn: list[Picture] = []
+    for frame in recording.frames:
+        first = sum(len(picture.pieces) for picture in drawn)
+        own = panels[first : first + len(frame.steps)]
+        last = frame is recording.frames[-1]
+        drawn.append(_frame(frame, own, sheet, wrong if last else {}))
+    return tuple(drawn)
 
 
-@cache
-def index_words(axis: Axis, index: int) -> Words:
-    """Say what `index` along an axis means: [("sentence 1", 0), ("head A", 2)], or [3]."""
-    if prod(factor.size for factor in axis) <= index or any(factor.name == MIXED for factor in axis):
-        return ((f"[{index}]", 5),)
-    found: Words = ()
-    for name, size, *_ in reversed(axis):
-        index, i = divmod(index, size)
-        shown = head_letter(i) if name == "head" else str(i + 1)
-        found = ((f"{NAMES.get(name, name)} {shown}", tone(name)), *found)
-    return found
+def _suspects(against: Comparison | None) -> dict[int, tuple[Step, NDArray[np.bool_]]]:
+    """Return for each wrong result, by what it is, the right one and the wrong places."""
+    if against is None or against.verdict is not Verdict.MISPLACED:
+        return {}
+    return {id(pair.beside.ids): (pair.right, pair.wrong) for pair in against.pairs}
 
 
-def picture(
-    tensors: Sequence[tuple[str, tuple[int, ...], tuple[Axis, ...]]], width: float = WIDE, labels: bool = True
+def _frame(
+    frame: Frame,
+    panels: Sequence["_Panel"],
+    sheet: _Sheet,
+    wrong: Mapping[int, tuple[Step, NDArray[np.bool_]]],
 ) -> Picture:
-    """Lay out one frame: each tensor as (its title, shape, axes), side by side while they fit."""
-    drawn: Picture = {"size": (0, 0), "pieces": [], "blocks": [], "rows": []}
-    if not labels:  # many cells, to be shown smaller: a sheet about twice as wide as high
-        width = max(width, (2 * CELL[0] * CELL[1] * sum(prod(shape) for _, shape, _ in tensors)) ** 0.5)
-    x = y = high = 0.0
-    for title, shape, axes in tensors:
-        placed, rows, block, size = _arrange(shape, axes, width, labels)
-        names = _row_names(shape, axes, rows) if labels else {}
-        left = max(ROWS, *map(_long, names.values())) + 8 if names else 0
-        if x and x + left + size[0] > width:
-            x, y, high = 0.0, y + high + GAP / 2, 0.0
-        piece: Piece = {"at": (x + left, y + LABEL), "axes": placed}
-        drawn["pieces"].append(piece)
-        if labels:
-            _label(drawn, piece, title, shape, axes, rows, block, names, left)
-        x, high = x + left + size[0] + GAP, max(high, size[1])
-        drawn["size"] = (max(drawn["size"][0], x - GAP), y + high)
-    return drawn
+    """Set the tensors of a frame below each other, and beside each other where that gets too high."""
+    several = len(panels) > 1
+    pieces: list[Piece] = []
+    blocks: list[Label] = []
+    rows: list[Label] = []
+    brackets: list[Label] = []
+    x = y = wide = high = next_x = 0.0
+    for number, panel in enumerate(panels):
+        across, down = panel.size(sheet)
+        if y and y + down > max(HIGH, high):
+            x, y = next_x + GAP, 0.0
+        piece = panel.piece(sheet, x, y)
+        pieces.append(piece)
+        if panel.labels:
+            name = panel.step.operation if frame.kind is Kind.INPUT else f"[{number}]"
+            title = (Part(name, bracketed(0).tone),) if several else ()
+            blocks += panel.block_labels(piece, sheet, title, wrong.get(id(panel.step.ids)))
+            rows += panel.row_labels(piece, sheet)
+            brackets += panel.head_labels(piece)
+        wide, high, next_x = max(wide, x + across), max(high, y + down), max(next_x, x + across)
+        y += down + SLIT
+    return Picture((wide, high), tuple(pieces), tuple(blocks), tuple(rows), tuple(brackets))
 
 
-def _arrange(shape, axes, width, labels):
-    """Return the axes' numbers, which of them are rows, a block's width, and the whole's size."""
-    numbers = [(0.0, 0.0, 1)] * len(shape)
-    sizes = [max(n, 1) for n in shape]
-    block, high = CELL
-    width -= ROWS
-    if shape:
-        columns = max(int(width // CELL[0]), 1) if len(shape) == 1 else sizes[-1]
-        numbers[-1] = (*CELL, columns)
-        block, high = CELL[0] * min(sizes[-1], columns), CELL[1] * -(-sizes[-1] // columns)
-    rows = range(max(len(shape) - 2, 0), max(len(shape) - 1, 0))
-    cut = len(shape) > 2 and [factor.name for factor in axes[-2]] == ["head"]  # each word into its heads
-    if labels and cut and sizes[-3] > (width + GAP) // (block + GAP) <= prod(sizes[:-3]):
-        rows = range(rows.start - 1, rows.stop)  # the sentences fill the width: words below each other
-    for axis in reversed(rows):
-        apart = SLIT if cut and axis == rows.start else 0
-        numbers[axis] = (0, high + apart, 1)
-        high = (high + apart) * sizes[axis] - apart
-    wide, high = block, high + LABEL
-    for outer, axis in enumerate(reversed(range(rows.start))):
-        n, fit = sizes[axis], max(int((width + GAP) // (wide + GAP)), 1)
-        wrap = n if n <= fit else next((k for k in range(fit, 1, -1) if n % k == 0), fit)
-        if labels and outer % 2:  # sentences below each other, their heads side by side
-            wrap = 1
-        numbers[axis] = (wide + GAP, high + GAP / 3, wrap)
-        wide, high = (wide + GAP) * wrap - GAP, (high + GAP / 3) * -(-n // wrap) - GAP / 3
-    return numbers, rows, block, (wide, high)
+class _Panel:
+    """One tensor as text: its digits, and what its rows, blocks and columns are called."""
 
+    def __init__(self, step: Step, lines: Lines, labels: bool) -> None:
+        self.step, self.labels, self.shape = step, labels, step.shape
+        self.width = lines.width
+        padded = [*self.shape]
+        if padded and padded[-1] > self.width:
+            padded[-1] = ceil(padded[-1] / self.width) * self.width
+        self.weights = [prod(max(n, 1) for n in padded[k:]) for k in range(len(padded) + 1)]
+        self.part = max(self.weights[0] // lines.columns, 1)  # the cells of a column
+        self.columns = lines.columns
+        self.outer = outer_axes(self.shape, self.width)
+        self.empty = 0 in self.shape
+        self.places = coordinates(step.ids.numpy(), step.origins) if labels else {}
+        self.heads = self._head_runs() if labels and not self.empty else {}
+        cuts = [weight for weight in self.weights[1:] if 1 < weight < self.width]
+        self.slits = sorted({*cuts})
+        blocks = [weight // self.width for weight in self.weights if weight > self.width]
+        self.block = min(blocks, default=0)  # lines from one block to the next, 0 if there is one alone
+        self.gap = float(LABEL * (2 if self.heads else 1) + 4 if labels and self.outer else SLIT)
+        self.line = self._across(self.width - 1) + CELL[0]
 
-def _row_names(shape, axes, rows) -> dict[tuple[int, ...], Words]:
-    """Say what each row of a block is: "word 1", or "word 1 · A" where heads are rows too."""
-    names: dict[tuple[int, ...], Words] = {}
-    if rows and prod(shape[a] for a in rows) <= MOST_LABELS:
-        for index in product(*(range(shape[a]) for a in rows)):
-            first, *others = (index_words(axes[a], i) for a, i in zip(rows, index, strict=True))
-            names[index] = sum(map(_short, others), first)
-    return names
+    def _across(self, cells: int) -> float:
+        return cells * CELL[0] + SLIT * sum(cells // cut for cut in self.slits)
 
+    def _down(self, lines: int) -> float:
+        gaps = lines // self.block if self.block else 0
+        return lines * CELL[1] + gaps * self.gap
 
-def _label(drawn, piece, title, shape, axes, rows, block, names, left):
-    """Write above each block what it is, and left of the leftmost ones what the rows are."""
-    outer = shape[: rows.start]
-    if 0 in shape or prod(outer) > MOST_LABELS:
-        return
-    for index in product(*map(range, outer)):
-        x, y = place(piece, index)
-        parts = sum(map(index_words, axes, index), ((title, 5),) if title else ())
-        if _long(parts) > block + GAP / 2:
-            parts = _short(parts)
-        drawn["blocks"].append((x, y - LABEL, block, parts if _long(parts) <= block + GAP else ()))
-        if x - piece["at"][0] < 1:
-            for row, name in names.items():
-                drawn["rows"].append((x - left, place(piece, (*index, *row))[1], left - 8, name))
+    def _step(self, weight: int, pitch: float) -> tuple[float, float]:
+        """Return how far a cell stands from the one that is `weight` cells before it in a column's text."""
+        if weight >= self.part:
+            return pitch * (weight // self.part), 0.0
+        if weight >= self.width:
+            return 0.0, self._down(weight // self.width)
+        return self._across(weight), 0.0
 
+    def piece(self, sheet: _Sheet, x: float, y: float) -> Piece:
+        """Return the tensor's digits, its first cell being under the labels and beside the names."""
+        axes = []
+        for high, low in zip(self.weights, self.weights[1:], strict=False):
+            stops = [low, *sorted({s for s in (self.width, self.part) if low < s < high}), high]
+            pairs = list(zip(stops, stops[1:], strict=False))
+            axes.append(tuple(Digit(b // a, *self._step(a, sheet.pitch)) for a, b in reversed(pairs)))
+        return Piece((x + sheet.left, y + sheet.top), tuple(axes))
 
-def _short(parts: Words) -> Words:
-    """Only the numbers and letters: "1 · A" for "sentence 1 · head A"."""
-    return tuple((words.split()[-1], number) for words, number in parts)
+    def size(self, sheet: _Sheet) -> tuple[float, float]:
+        """Return the room that the tensor needs, names and labels included."""
+        lines = self.part // self.width
+        high = 0.0 if self.empty else self._down(max(lines, 1) - 1) + CELL[1]
+        return sheet.pitch * (self.columns - 1) + sheet.left + self.line, sheet.top + high
 
+    def _blocks(self) -> Iterator[tuple[int, ...]]:
+        outer = self.shape[: self.outer]
+        if not self.empty and prod(outer) <= MOST_LABELS:
+            yield from product(*map(range, outer))
 
-def _long(parts: Words) -> float:
-    return CHARACTER * (sum(len(words) for words, _ in parts) + 3 * max(len(parts) - 1, 0))
+    def block_labels(
+        self, piece: Piece, sheet: _Sheet, title: Parts, wrong: tuple[Step, NDArray[np.bool_]] | None
+    ) -> Iterator[Label]:
+        """Say above each block what all of its cells have in common."""
+        for at in self._blocks():
+            x, y = place(piece, at)
+            parts = self._block_parts(self.step, self.places, at)
+            if wrong and wrong[1][at].any():
+                right = self._block_parts(wrong[0], coordinates(wrong[0].ids.numpy(), wrong[0].origins), at)
+                index = ", ".join(map(str, at))
+                suspect = (Part(f"[{index}]", WRONG_TONE), *(Part(p.text, WRONG_TONE) for p in right))
+                parts = (*suspect[:-1], Part(f"{suspect[-1].text}?", WRONG_TONE))
+            elif not title and not parts:
+                continue
+            above = LABEL * (2 if self.heads.get(at) else 1)
+            parts = shortened((*title, *parts), max(self.line, sheet.pitch - SLIT))
+            yield Label(x, y - above, max(self.line, width(parts)), parts)
 
+    def _block_parts(self, step: Step, places: Mapping[Factor, Cells], at: tuple[int, ...]) -> Parts:
+        common = shared(places, at)
+        parts: list[Part] = []
+        told: set[Factor] = set()
+        for size, axis, index in zip(step.shape, step.axes, at, strict=False):
+            factors = axis_factors(axis, common)
+            told.update(factors)
+            if size > 1 or factors:
+                names = [named(factor, common[factor]) for factor in factors if factor.size > 1]
+                parts += names or [bracketed(index)] * (size > 1)
+        rest = [f for f in common if f.name in ("sentence", "head") and f.size > 1 and f.whole]
+        return (*parts, *(named(f, common[f]) for f in rest if f not in told))
 
-def frame_picture(frame: Frame, width: float, labels: bool) -> Picture:
-    """Lay the frame out; where it shows several tensors, each has its name or number as title."""
-    several = len(frame.steps) > 1
-    titles = [step.operation if frame.kind is Kind.INPUT else f"[{k}]" for k, step in enumerate(frame.steps)]
-    return picture(
-        [
-            (title if several else "", step.shape, step.axes)
-            for title, step in zip(titles, frame.steps, strict=True)
-        ],
-        width,
-        labels,
-    )
+    def row_names(self, words: Words) -> Iterator[tuple[tuple[int, ...], Parts]]:
+        """Name each row of each block, by index."""
+        rows = self.outer
+        is_axis = rows < len(self.shape) and self.weights[rows + 1] >= self.width and len(self.shape) > 1
+        if not is_axis or self.shape[rows] < 1 or prod(self.shape[: rows + 1]) > 4 * MOST_LABELS:
+            return
+        for at in self._blocks():
+            for row in range(self.shape[rows]):
+                common = shared(self.places, (*at, row))
+                yield (*at, row), row_parts(self.step.axes[rows], row, common, words)
+
+    def row_labels(self, piece: Piece, sheet: _Sheet) -> Iterator[Label]:
+        """Write the rows' names left of them."""
+        for at, parts in self.row_names(sheet.words):
+            x, y = place(piece, at)
+            yield Label(x - sheet.left, y, sheet.left - 8, parts)
+
+    def head_labels(self, piece: Piece) -> Iterator[Label]:
+        """Write above the columns of a block whose head they are, where there are several."""
+        for at, runs in self.heads.items():
+            x, y = place(piece, at)
+            for first, last, part in runs:
+                left, right = self._across(first), self._across(last) + CELL[0]
+                yield Label(x + left, y - LABEL, right - left, (part,))
+
+    def _head_runs(self) -> dict[tuple[int, ...], list[tuple[int, int, Part]]]:
+        """For each block the columns that belong to one head: first, last, and the head's name."""
+        factor = next((f for f in self.places if f.name == "head" and f.size > 1 and f.whole), None)
+        if factor is None or self.width < 2 or self.weights[0] % self.width or self.shape[-1] > self.width:
+            return {}
+        runs: dict[tuple[int, ...], list[tuple[int, int, Part]]] = {}
+        for at in self._blocks():
+            block = self.places[factor][at].reshape(-1, self.width)
+            if (block != block[:1]).any() or (block < 0).any():
+                continue
+            edges = [0, *(np.flatnonzero(np.diff(block[0])) + 1).tolist(), self.width]
+            if len(edges) > 2:
+                pairs = zip(edges, edges[1:], strict=False)
+                runs[at] = [(a, b - 1, named(factor, int(block[0, a]))) for a, b in pairs]
+        return runs
