@@ -187,7 +187,9 @@ def new_axes(
         rows, columns = first[-2:-1], last[-1:]
         if rows == columns and rows and rows[0][0][0].name == "word":
             factor, size = rows[0][0][0], rows[0][1]
-            rows, columns = ([((factor._replace(name=name),), size)] for name in ("query", "key"))
+            query: Axis = (factor._replace(name="query"),)
+            key: Axis = (factor._replace(name="key"),)
+            rows, columns = [(query, size)], [(key, size)]
         candidates.append([*first[:-2], *rows, *columns])
     if operation == "linear" and first and shape:
         candidates.append([*first[:-1], ((Factor("feature", shape[-1]),), shape[-1])])

@@ -72,8 +72,12 @@ def plot_moves(
 def _figure(panels: Sequence["_Panel"], columns: int, width: float, sentence: str, alt: str) -> Drawing:
     """Put the panels into rows, under a sentence about them all."""
     rows = [panels[k : k + columns] for k in range(0, len(panels), columns)]
+    for together in rows:
+        deepest = max(panel.head for panel in together)
+        for panel in together:
+            panel.head = deepest
     heights = [max(panel.height for panel in row) for row in rows]
-    said = wrap(sentence, int(columns * width / 9))
+    said = wrap(sentence, int(columns * width / 10.4))
     above = MARGIN + 24 * len(said)
     size = (columns * (width + MARGIN) + MARGIN, sum(heights) + above)
     figure = Drawing(figsize=(size[0] / 96, size[1] / 96), alt=alt)
@@ -110,8 +114,12 @@ class _Panel:
         self.zoom = min(1.0, width / max(shown.picture.size[0], 1))
         self.sentence = wrap(shown.frame.sentence, int(width / 7.5))
         self.head = HEAD + 18 * len(self.sentence)
-        self.height = self.head + shown.picture.size[1] * self.zoom + TAPE
         self.x = self.y = 0.0
+
+    @property
+    def height(self) -> float:
+        """The room that the panel needs."""
+        return self.head + self.picture.size[1] * self.zoom + TAPE
 
     def draw(self, canvas: Axes, x: float, y: float) -> None:
         """Draw into `canvas`, whose unit is a pixel, with the upper left corner at (x, y)."""
@@ -199,8 +207,8 @@ class _Panel:
         )
         x, y = (spots + (w - 2, 2)).T
         self.canvas.plot(x, y, "o", color=WRONG, markersize=8 * self.zoom)
-        pen = {"markersize": 4.5 * self.zoom, "markeredgewidth": 1.5 * self.zoom}
-        self.canvas.plot(x, y, "x", color="white", **pen)
+        pen, edge = 4.5 * self.zoom, 1.5 * self.zoom
+        self.canvas.plot(x, y, "x", color="white", markersize=pen, markeredgewidth=edge)
 
     def text(
         self,

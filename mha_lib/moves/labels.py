@@ -75,7 +75,8 @@ def row_parts(axis: Axis, index: int, common: Mapping[Factor, int], words: Words
     factors = [factor for factor in axis_factors(axis, common) if factor.size > 1 or len(axis) == 1]
     if not factors:
         return (bracketed(index),)
-    sentence = next((place for factor, place in common.items() if factor.name == "sentence"), 0)
+    told = [place for factor, place in common.items() if factor.name == "sentence" and factor.whole]
+    sentence = told[0] if told else 0 if len(words) == 1 else len(words)  # one that is not known
     for factor in factors:
         known = words[sentence] if sentence < len(words) else ()
         if factor.name in ("word", "query", "key") and factor.size == len(known):

@@ -20,7 +20,7 @@ class Memory:
 
     def __init__(self, tensor: Tensor) -> None:
         self.contents = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-        self.contents.set_(tensor.untyped_storage())  # type: ignore[call-overload]
+        self.contents.set_(tensor.untyped_storage())
         self.ids = torch.full(self.contents.shape, NOWHERE)
         self.step = 0  # the step that showed it last
         self.notice()
@@ -33,7 +33,7 @@ class Memory:
         """Return the addresses whose contents are not what they were; None if all are."""
         now = self._bytes()
         if now.shape != self.seen.shape:  # resized
-            self.contents.set_(self.contents.untyped_storage())  # type: ignore[call-overload]
+            self.contents.set_(self.contents.untyped_storage())
             longer = torch.full(self.contents.shape, NOWHERE)
             longer[: len(self.ids)] = self.ids[: len(longer)]
             self.ids = longer
@@ -58,7 +58,7 @@ class Memory:
 
     def _bytes(self) -> Tensor:
         raw = torch.empty(0, dtype=torch.uint8, device=self.contents.device)
-        raw.set_(self.contents.untyped_storage())  # type: ignore[call-overload]
+        raw.set_(self.contents.untyped_storage())
         return raw[: raw.numel() // self.contents.element_size() * self.contents.element_size()]
 
 

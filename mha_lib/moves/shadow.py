@@ -31,12 +31,9 @@ def moved(
     """Return the cells of each output if the call only moved cells into new memory; else None."""
     if not call.may_move:
         return None
-    if call.name in CASTS:
-        cells = [_cells_of(call.tensors[0], memories)]
-    else:
-        cells = _tried(call, outputs, memories)
-    fits = cells is not None and [each.shape for each in cells] == [t.shape for t in outputs]
-    if cells is None or not fits:
+    cast = call.name in CASTS
+    cells = [_cells_of(call.tensors[0], memories)] if cast else _tried(call, outputs, memories)
+    if cells is None or [each.shape for each in cells] != [tensor.shape for tensor in outputs]:
         return None
     return cells if all(map(numbers.agree, cells, outputs)) else None
 

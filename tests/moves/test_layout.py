@@ -1,127 +1,304 @@
-"""Layout: every cell of any shape has a place of its own, and labels say what stands there."""
+"""Layout: read like text; every cell of any shape has a place of its own, and what keeps its order stays."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_lib.moves.axes import Factor, default_axes
-from mha_lib.moves.layout import CELL, NARROW, WIDE, index_words, picture, place
+import mha_lib as mha
+from mha_lib.moves.compare import compare
+from mha_lib.moves.layout import CELL, NARROW, WIDE, pictures, place
+from mha_lib.moves.lines import LABEL, SLIT, same_order
 from mha_lib.moves.recorder import watch
 
-X = torch.arange(80.0).reshape(2, 4, 10)
+EX = mha.example()
+X = EX.numbers.float()
 
 
-def frame(step, width=WIDE):
-    return picture([("", step.shape, step.axes)], width)
+def split(X):
+    return X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5)
 
 
-def cells(shape, drawn):
-    return (
-        [
-            place(drawn["pieces"][0], index)
-            for index in torch.cartesian_prod(*map(torch.arange, shape)).reshape(-1, len(shape)).tolist()
-        ]
-        if shape
-        else [drawn["pieces"][0]["at"]]
+SPLIT = watch(split, X, words=EX.words)
+STRAIGHT = watch(lambda X: X.reshape(4, 4, 5), X, num_heads=2, words=EX.words)
+
+
+def spots(step, piece):
+    """The place of every cell in reading order."""
+    index = list(np.indices(step.shape).reshape(len(step.shape), -1)) if step.shape else []
+    x, y = place(piece, index)
+    count = step.ids.numel()
+    return np.stack([np.broadcast_to(x, (count,)), np.broadcast_to(y, (count,))], 1).astype(float)
+
+
+def said(labels):
+    return [" · ".join(part.text for part in label.parts) for label in labels]
+
+
+def frames(recording, room=WIDE, labels=True):
+    return pictures(recording, room, labels)
+
+
+def test_the_input_is_lines_of_ten_with_heads_above_and_words_beside():
+    drawn = frames(SPLIT)[0]
+    at = spots(SPLIT.steps[0], drawn.pieces[0]).reshape(2, 4, 10, 2)
+    assert (at[:, :, 1:, 0] - at[:, :, :-1, 0] == CELL[0]).all() and (
+        at[:, :, 1:, 1] == at[:, :, :-1, 1]
+    ).all()
+    assert (at[:, 1:, :, 1] - at[:, :-1, :, 1] == CELL[1]).all()
+    assert (at[1, ..., 1] == at[0, ..., 1]).all() and (at[1, ..., 0] > at[0, ..., 0].max()).all()
+    assert said(drawn.brackets) == ["head A", "head B"] * 2
+    for label in drawn.brackets:
+        head = said([label])[0][-1]
+        inside = (at[..., 0] >= label.x) & (at[..., 0] < label.x + label.width)
+        assert set(np.unique(np.nonzero(inside)[2])) == set(range(5) if head == "A" else range(5, 10))
+    assert said(drawn.blocks) == ["sentence 1", "sentence 2"]
+    assert said(drawn.rows) == [word for words in EX.words for word in words]
+    assert [label.y for label in drawn.rows] == at[:, :, 0, 1].ravel().tolist()
+
+
+def test_cutting_opens_a_gap_and_nothing_else():
+    first, second = (
+        spots(step, picture.pieces[0]) for step, picture in zip(SPLIT.steps[:2], frames(SPLIT), strict=False)
+    )
+    moved = (second - first).reshape(2, 4, 2, 5, 2)
+    assert (moved[:, :, 0] == 0).all() and (moved[:, :, 1] == (SLIT, 0)).all()
+
+
+def test_permuting_gathers_head_bs_lines_below_head_as():
+    drawn = frames(SPLIT)[2]
+    at = spots(SPLIT.steps[2], drawn.pieces[0]).reshape(2, 2, 4, 5, 2)
+    assert (at[:, 1, 0, :, 1] > at[:, 0, 3, :, 1]).all() and (at[:, 1, ..., 0] == at[:, 0, ..., 0]).all()
+    assert said(drawn.blocks) == [f"sentence {s} · head {h}" for s in (1, 2) for h in "AB"]
+    assert said(drawn.rows)[:8] == list(EX.words[0]) * 2
+
+
+@pytest.mark.parametrize("room", [WIDE, NARROW])
+def test_folding_leaves_the_picture(room):
+    before, after = frames(SPLIT, room)[2:]
+    assert (spots(SPLIT.steps[2], before.pieces[0]) == spots(SPLIT.steps[3], after.pieces[0])).all()
+    assert before.blocks == after.blocks
+
+
+def test_the_straight_reshape_sets_the_same_text_in_lines_of_five():
+    step, drawn = STRAIGHT.steps[-1], frames(STRAIGHT)[-1]
+    at = spots(step, drawn.pieces[0])
+    columns = at.reshape(2, 8, 5, 2)  # a sentence's numbers in one column, line by line
+    assert (columns[:, :, 1:, 0] - columns[:, :, :-1, 0] == CELL[0]).all()
+    assert (np.diff(columns[:, :, 0, 1], axis=1) > 0).all() and (
+        columns[1, 0, 0, 0] > columns[0, :, -1, 0]
+    ).all()
+    assert step.ids.flatten().tolist() == list(range(80))
+    assert (
+        said(drawn.rows)[:4] == ["[0]", "[1]", "[2]", "[3]"] and said(drawn.blocks)[0] == "[0] · sentence 1"
     )
 
 
-STEPS = watch(lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5), X).steps
-
-
-def test_two_sentences_are_two_blocks_of_4_by_10():
-    drawn = frame(STEPS[0])
-    assert [words for *_, words in drawn["blocks"]] == [(("sentence 1", 0),), (("sentence 2", 0),)]
-    (x, y), (u, v) = (place(drawn["pieces"][0], (s, 0, 0)) for s in (0, 1))
-    assert v == y and u - x > 10 * CELL[0]
-    assert place(drawn["pieces"][0], (0, 3, 9)) == (x + 9 * CELL[0], y + 3 * CELL[1])
-
-
-def test_a_cut_word_is_a_block_of_its_own_with_its_heads_a_little_apart():
-    """So that the permute that follows is seen to carry each head's rows together."""
-    drawn = frame(STEPS[1])
-    first, second = (place(drawn["pieces"][0], (0, 0, head, 0)) for head in (0, 1))
-    assert first[0] == second[0] and CELL[1] < second[1] - first[1] < 1.5 * CELL[1]
-    gathered = frame(STEPS[2])["pieces"][0]
-    moved = [
-        (s, w, h, f)
-        for s in range(2)
-        for w in range(4)
-        for h in range(2)
-        for f in range(5)
-        if place(drawn["pieces"][0], (s, w, h, f)) != place(gathered, (s, h, w, f))
+def test_wrong_blocks_ask_whether_they_are_what_they_should_be():
+    drawn = pictures(STRAIGHT, WIDE, True, compare(SPLIT, STRAIGHT))[-1]
+    assert said(drawn.blocks) == [
+        f"[{k}] · sentence {s} · head {h}?"
+        for k, (s, h) in enumerate([(1, "A"), (1, "B"), (2, "A"), (2, "B")])
     ]
-    assert len(moved) > 60
+    right = pictures(SPLIT, WIDE, True, compare(SPLIT, SPLIT))[-1]
+    assert said(right.blocks)[0] == "sentence 1 · head A"
 
 
-def test_in_little_room_words_and_heads_are_the_rows_of_their_sentence():
-    drawn = frame(STEPS[1], NARROW)
-    assert [words for *_, words in drawn["blocks"]] == [(("sentence 1", 0),), (("sentence 2", 0),)]
-    assert [" · ".join(w for w, _ in words) for *_, words in drawn["rows"]] == [
-        f"word {word} · {head}" for word in range(1, 5) for head in "AB"
-    ]
-    assert drawn["size"][1] <= frame(STEPS[2], NARROW)["size"][1]
+def whole_layer(X):
+    """As in notebook 06."""
+    layer, mask = EX.layer, mha.length_mask(EX.valid_lens, 4).repeat_interleave(2, 0)
+    q, k, v = split(layer.W_q(X)), split(layer.W_k(X)), split(layer.W_v(X))
+    weights = (q @ k.transpose(1, 2) / 5**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+    merged = (weights @ v).reshape(2, 2, 4, 5).permute(0, 2, 1, 3).reshape(2, 4, 10)
+    return layer.W_o(merged)
 
 
-def test_after_permute_sentences_are_rows_and_heads_columns_of_blocks():
-    drawn = frame(STEPS[2])
-    at = {(s, h): place(drawn["pieces"][0], (s, h, 0, 0)) for s in (0, 1) for h in (0, 1)}
-    assert at[0, 0][1] == at[0, 1][1] < at[1, 0][1] == at[1, 1][1]
-    assert at[0, 0][0] == at[1, 0][0] < at[0, 1][0] == at[1, 1][0]
+def merge(X):
+    return split(X).reshape(2, 2, 4, 5).permute(0, 2, 1, 3).reshape(2, 4, 10)
 
 
-def test_the_stack_of_four_is_labelled():
-    labels = [" · ".join(w for w, _ in words) for *_, words in frame(STEPS[3])["blocks"]]
-    assert labels == [f"sentence {s} · head {h}" for s in (1, 2) for h in "AB"]
+CHAINS = {
+    "split": (split, X),
+    "merge": (merge, X),
+    "whole layer": (whole_layer, EX.X),
+    "flatten": (lambda X: X.flatten(), X),
+    "flatten and back": (lambda X: X.flatten().view(2, 4, 10), X),
+    "sentences joined": (lambda X: X.flatten(0, 1), X),
+    "words joined": (lambda X: X.flatten(1), X),
+    "cut twice": (lambda X: X.view(2, 2, 2, 10).view(2, 2, 2, 2, 5), X),
+    "unsqueeze": (lambda X: X.unsqueeze(1).unsqueeze(-2).squeeze(), X),
+    "views": (lambda X: X.view(8, 10).view(8, 2, 5).view(2, 4, 2, 5), X),
+    "clone": (lambda X: X.clone().contiguous(), X),
+    "split of one": (lambda X: X.reshape(4, 2, 5).transpose(0, 1), X[0]),
+    "split of one, merged": (
+        lambda X: X.reshape(4, 2, 5).transpose(0, 1).transpose(0, 1).reshape(4, 10),
+        X[0],
+    ),
+    "five heads": (lambda X: X.view(2, 4, 5, 2).transpose(1, 2).flatten(0, 1), X),
+    "one head": (lambda X: X.view(2, 4, 1, 10).transpose(1, 2).flatten(0, 1), X),
+    "heads first": (lambda X: X.view(2, 4, 2, 5).permute(2, 0, 1, 3).flatten(0, 1), X),
+    "heads first, merged": (
+        lambda X: X.view(2, 4, 2, 5).permute(2, 0, 1, 3).permute(1, 2, 0, 3).flatten(2),
+        X,
+    ),
+    "transposed": (lambda X: X.mT.contiguous().view(20, 4), X),
+    "transposed twice": (lambda X: X.mT.mT.flatten(0, 1), X),
+    "three sentences": (
+        lambda X: X.view(3, 2, 2, 4).transpose(1, 2).flatten(0, 1),
+        torch.arange(48.0).view(3, 2, 8),
+    ),
+    "four heads": (
+        lambda X: X.view(2, 3, 4, 3).transpose(1, 2).reshape(8, 3, 3),
+        torch.arange(72.0).view(2, 3, 12),
+    ),
+    "unflatten": (lambda X: X.unflatten(-1, (2, 5)).movedim(2, 1).flatten(0, 1), X),
+    "stack of pieces": (lambda X: torch.stack(X.chunk(2, -1), 1).flatten(0, 1), X),
+    "cat of pieces": (lambda X: torch.cat(X.chunk(2, -1), 0).view(2, 2, 4, 5).flatten(0, 1), X),
+    "our split": (lambda X: mha.split_heads(X, 2), X),
+    "our merge": (lambda X: mha.merge_heads(mha.split_heads(X, 2), 2), X),
+    "a matrix": (lambda X: X.flatten().view(3, 4), torch.arange(12.0).view(3, 4)),
+    "a matrix, cut": (lambda X: X.view(3, 2, 2).view(3, 4), torch.arange(12.0).view(3, 4)),
+    "a vector": (lambda X: X.view(2, 6).view(2, 3, 2), torch.arange(12.0)),
+    "five axes": (lambda X: X.flatten(0, 1).flatten(1, 2), torch.arange(48.0).view(2, 2, 3, 2, 2)),
+    "part, then fold": (lambda X: X[:, :3].reshape(2, 3, 2, 5).flatten(0, 1), X),
+    "add": (lambda X: (X + 1).view(2, 4, 2, 5).transpose(1, 2).flatten(0, 1), X),
+    "expand": (lambda X: X.unsqueeze(1).expand(2, 2, 4, 10).flatten(0, 1), X),
+}
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_whole_example_fits(width):
-    assert max(frame(step, width)["size"][0] for step in STEPS) <= width
-    assert max(frame(step, width)["size"][1] for step in STEPS) <= 340
+@pytest.mark.parametrize("room", [WIDE, NARROW])
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_a_step_does_not_reorder_stays_where_it_is(name, room):
+    """Only the gaps between cells change, never a cell's line or its place in the line."""
+    fn, given = CHAINS[name]
+    recording = watch(fn, given)
+    drawn = frames(recording, room)
+    places = {}
+    number = 0
+    for frame, picture in zip(recording.frames, drawn, strict=True):
+        for step, piece in zip(frame.steps, picture.pieces, strict=True):
+            places[number] = spots(step, piece)
+            for parent in frame.parents:
+                if same_order(recording.steps[parent], step):
+                    assert still(places[parent], places[number]), (name, step.operation)
+            number += 1
+
+
+def still(before, after):
+    """Every cell moved by gaps alone: as many as there are cuts before it, and never to another line."""
+    across, down = np.abs(after - before).T
+    lines = [len(np.unique(spots[:, 1])) for spots in (before, after)]
+    return (across <= 9 * SLIT).all() and (down <= 12 * (2 * LABEL + 4)).all() and lines[0] == lines[1]
+
+
+def test_the_split_the_merge_and_the_layer_move_by_one_gap_at_most():
+    for name in ("split", "merge", "whole layer"):
+        recording = watch(*CHAINS[name])
+        drawn = frames(recording)
+        where = [
+            spots(s, p)
+            for f, d in zip(recording.frames, drawn, strict=True)
+            for s, p in zip(f.steps, d.pieces, strict=True)
+        ]
+        moved = 0
+        count = 0
+        for frame in recording.frames:
+            for step in frame.steps:
+                for parent in frame.parents:
+                    if same_order(recording.steps[parent], step):
+                        moved += int((np.abs(where[count] - where[parent]) > SLIT).any(1).sum())
+                count += 1
+        assert moved == 0, name
+
+
+@pytest.mark.parametrize("room", [WIDE, NARROW])
+def test_the_whole_example_fits(room):
+    assert max(picture.size[0] for picture in frames(SPLIT, room)) <= room
+    assert max(picture.size[1] for picture in frames(SPLIT, room)) <= (300 if room == WIDE else 560)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(1, 5), max_size=6), st.sampled_from([WIDE, NARROW]), st.booleans())
-def test_no_two_cells_overlap_and_all_are_inside(shape, width, labels):
-    drawn = picture([("", tuple(shape), default_axes(shape, None))], width, labels)
-    found = cells(shape, drawn)
-    assert len({(round(x), round(y)) for x, y in found}) == len(found)
-    rows = sorted(found, key=lambda p: (p[1], p[0]))
+def test_no_two_cells_overlap_and_all_are_inside(shape, room, labels):
+    recording = watch(lambda X: X.clone(), torch.zeros(shape))
+    drawn = frames(recording, room, labels)[0]
+    at = spots(recording.steps[0], drawn.pieces[0])
+    assert len({(round(x), round(y)) for x, y in at}) == len(at)
+    rows = sorted(at.tolist(), key=lambda p: (p[1], p[0]))
     for (x, y), (u, v) in zip(rows, rows[1:], strict=False):
-        assert v > y or u - x >= CELL[0] - 0.01
-    assert {y for _, y in found} and all(
-        b - a >= CELL[1] - 0.01
-        for a, b in zip(sorted({y for _, y in found}), sorted({y for _, y in found})[1:], strict=False)
+        assert v >= y + CELL[1] - 0.01 or (v == y and u - x >= CELL[0] - 0.01)
+    wide, high = drawn.size
+    assert (
+        (at >= 0).all()
+        and (at[:, 0] <= wide - CELL[0] + 0.01).all()
+        and (at[:, 1] <= high - CELL[1] + 0.01).all()
     )
-    wide, high = drawn["size"]
-    assert all(0 <= x <= wide - CELL[0] + 0.01 and 0 <= y <= high - CELL[1] + 0.01 for x, y in found)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5))
 def test_labels_do_not_lie_on_cells(shape):
-    drawn = picture([("", tuple(shape), default_axes(shape, None))], WIDE)
-    for x, y, width, _ in drawn["blocks"]:
-        for u, v in cells(shape, drawn):
-            assert not (x < u + CELL[0] and u < x + width and y < v + CELL[1] - 0.1 and v < y + 20)
-    for x, y, width, _ in drawn["rows"]:
-        assert all(abs(v - y) > 1 or u >= x + width for u, v in cells(shape, drawn))
+    recording = watch(lambda X: X.clone(), torch.zeros(shape), num_heads=2)
+    drawn = frames(recording)[0]
+    for u, v in spots(recording.steps[0], drawn.pieces[0]):
+        for x, y, wide, _ in (*drawn.blocks, *drawn.brackets):
+            assert not (x < u + CELL[0] and u < x + wide and y < v + CELL[1] - 0.1 and v < y + 20)
+        for x, y, wide, _ in drawn.rows:
+            assert abs(v - y) > 1 or u >= x + wide or u + CELL[0] <= x
 
 
-def test_several_tensors_stand_apart():
-    drawn = picture([("q", (2, 3), default_axes((2, 3), None)), ("k", (4, 3), default_axes((4, 3), None))])
-    (x, _), (u, _) = (piece["at"] for piece in drawn["pieces"])
-    assert u > x + 3 * CELL[0]
-    assert [words[0][0] for *_, words in drawn["blocks"]] == ["q", "k"]
+def test_several_tensors_stand_apart_with_their_names():
+    recording = watch(lambda q, k: k, (torch.zeros(2, 3), torch.zeros(4, 3)))
+    drawn = frames(recording)[0]
+    first, second = (spots(*each) for each in zip(recording.steps, drawn.pieces, strict=False))
+    assert second[:, 1].min() > first[:, 1].max() + CELL[1]
+    assert said(drawn.blocks) == ["q", "k"]
 
 
-def test_index_words():
-    assert index_words((Factor("sentence", 2), Factor("head", 3)), 4) == (("sentence 2", 0), ("head B", 2))
-    assert index_words((Factor("?", 4),), 3) == (("[3]", 5),)
+@pytest.mark.parametrize("size", [80, 97])
+def test_a_long_single_axis_wraps(size):
+    recording = watch(lambda X: X.clone(), torch.zeros(size))
+    drawn = frames(recording)[0]
+    at = spots(recording.steps[0], drawn.pieces[0])
+    assert (
+        drawn.size[0] <= WIDE
+        and len(np.unique(at[:, 1])) > 1
+        and len({tuple(p) for p in at.tolist()}) == size
+    )
 
 
-def test_a_long_single_axis_wraps():
-    drawn = picture([("", (80,), default_axes((80,), None))], WIDE)
-    assert drawn["size"][0] <= WIDE and len({y for _, y in cells((80,), drawn)}) > 1
+LABELLED = {  # functions whose cells stand in other places than their axes would make believe
+    "heads in other order": lambda X: torch.cat([X[..., 5:], X[..., :5]], -1),
+    "flip": lambda X: X.flip(1),
+    "roll": lambda X: X.roll(1, 1),
+    "part": lambda X: X[:, 2:],
+    "picked": lambda X: X[:, [3, 1]],
+    "repeat": lambda X: X.repeat(2, 1, 1),
+    "grouped heads": lambda X: X.view(2, 4, 2, 5).transpose(1, 2).repeat_interleave(2, 1),
+    "stacked": lambda X: torch.stack([X[..., 5:], X[..., :5]], 1),
+    "flip, then arithmetic": lambda X: X.flip(1) * 2,
+    "repeat, then arithmetic": lambda X: X.repeat(2, 1, 1) * 2,
+    "sentences in other order, then arithmetic": lambda X: X.flip(0) * 2,
+}
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_a_name_stands_only_where_every_cell_agrees(name):
+    """Read back from the numbers, which are the addresses: word (n // 10) % 4, head (n % 10) // 5."""
+    recording = watch(LABELLED[name], X, words=EX.words, num_heads=2)
+    step, drawn = recording.steps[-1], frames(recording)[-1]
+    at, numbers = spots(step, drawn.pieces[0]), step.values.flatten()
+    numbers = (numbers / (2 if "arithmetic" in name else 1)).long().numpy()
+    for label in drawn.rows:
+        beside = numbers[(at[:, 1] == label.y) & (at[:, 0] > label.x)]
+        later = [other.x for other in drawn.rows if other.y == label.y and other.x > label.x]
+        if later:
+            beside = numbers[(at[:, 1] == label.y) & (at[:, 0] > label.x) & (at[:, 0] < min(later))]
+        text = said([label])[0]
+        names = {EX.words[n // 40][n // 10 % 4] for n in beside}, {f"word {n // 10 % 4 + 1}" for n in beside}
+        assert text.startswith("[") or {text} in names
+    for label in drawn.brackets:
+        under = (at[:, 0] >= label.x) & (at[:, 0] < label.x + label.width) & (at[:, 1] > label.y)
+        assert {"AB"[n % 10 // 5] for n in numbers[under]} == {said([label])[0][-1]}
+    assert not any("sentence 3" in text or "head C" in text for text in said(drawn.blocks))
