@@ -57,7 +57,8 @@ def plot_moves(
         against = comparison if lane is beside else None
         pairs = against.pairs if against else ()
         look, drawn = looks(lane), pictures(lane, width, labels, against)
-        each = [_Shown(n, frame, look, drawn[n], pairs, labels) for n, frame in enumerate(lane.frames)]
+        steps = enumerate(zip((lane.frames[0], *lane.frames), lane.frames, strict=False))
+        each = [_Shown(n, *frames, look, drawn[n], pairs, labels) for n, frames in steps]
         shown += each if beside is None else each[-1:]
     if labels:
         width = max(width, *(each.picture.size[0] for each in shown))
@@ -96,6 +97,7 @@ class _Shown:
     """What one panel shows."""
 
     number: int
+    before: Frame
     frame: Frame
     look: Looks
     picture: Picture
@@ -161,7 +163,9 @@ class _Panel:
         each = self.width / max(len(memory), 1)
         spots = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
         self.text(0, y + 8, text.labels["memory"], 14, SOFT)
-        self.text(self.width, y + 8, tape_words(self.frame), 14, align="right", weight="bold")
+        self.text(
+            self.width, y + 8, tape_words(self.shown.before, self.frame), 14, align="right", weight="bold"
+        )
         self.cells(memory, spots, (each, 12), None)
 
     def cells(

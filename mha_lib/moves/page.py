@@ -4,6 +4,7 @@ Every list of numbers is a slice of the blob, (first, how many), under a name of
 what is put in twice is stored once.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from ..text import sentences
 from .axes import Cells, axis_name, is_mixed, tone_names
 from .compare import Comparison, compare, verdict_sentence
 from .labels import PLAIN_TONE, tone
-from .layout import CELL, NARROW, WIDE, frame_picture
+from .layout import CELL, NARROW, WIDE, Picture, pictures
 from .looks import EACH_CELL, Looks, Paint, check_size, looks
 from .recording import Frame, Kind, Recording, Step
-from .tape import moved, tape_words
+from .tape import tape_words
 
 text = sentences("moves")
 Slice = tuple[int, int]
@@ -68,15 +69,19 @@ def state(recording: Recording, beside: Recording | None) -> tuple[dict[str, Any
     pair = [(text.labels["right"], recording)]
     if beside is not None:
         pair.append((text.labels["beside"], beside))
+    for _, lane in pair:
+        check_size(lane)
+    comparison = compare(recording, beside) if beside is not None else None
     shown: dict[str, Any] = {
-        "lanes": [_lane(title, lane, blob, palette) for title, lane in pair],
+        "lanes": [
+            _lane(title, lane, blob, palette, comparison if lane is beside else None) for title, lane in pair
+        ],
         "cell": CELL,
         "words": {**text.controls, **text.labels, "keys": text.keys},
         "each": EACH_CELL,
         "palette": list(palette),
     }
-    if beside is not None:
-        comparison = compare(recording, beside)
+    if beside is not None and comparison is not None:
         wrong, belongs = _marks(comparison, beside.frames[-1])
         shown["compare"] = {
             "sentence": verdict_sentence(comparison),
@@ -86,18 +91,21 @@ def state(recording: Recording, beside: Recording | None) -> tuple[dict[str, Any
     return shown, blob.packed()
 
 
-def _lane(title: str, lane: Recording, blob: Blob, palette: dict[Paint, int]) -> dict[str, Any]:
+def _lane(
+    title: str, lane: Recording, blob: Blob, palette: dict[Paint, int], against: Comparison | None
+) -> dict[str, Any]:
     labels = check_size(lane) <= EACH_CELL
     look = looks(lane)
     texts = Texts(len(look.colours)) if any(look.numbers) else None
     numbers = iter(look.numbers)
     frames = []
-    for before, frame in zip((lane.frames[0], *lane.frames), lane.frames, strict=False):
+    drawn = zip(*(pictures(lane, room, labels, against) for room in (WIDE, NARROW)), strict=True)
+    for before, frame, layouts in zip((lane.frames[0], *lane.frames), lane.frames, drawn, strict=False):
         steps = [
             _step(step, start, blob) | {"texts": blob.put(texts.of(step, next(numbers))) if texts else None}
             for step, start in zip(frame.steps, frame.starts, strict=True)
         ]
-        frames.append(_frame(before, frame, blob, texts, labels) | {"steps": steps})
+        frames.append(_frame(before, frame, blob, texts, layouts) | {"steps": steps})
     return {
         "title": title,
         "frames": frames,
@@ -107,18 +115,20 @@ def _lane(title: str, lane: Recording, blob: Blob, palette: dict[Paint, int]) ->
     }
 
 
-def _frame(before: Frame, frame: Frame, blob: Blob, texts: Texts | None, labels: bool) -> dict[str, Any]:
+def _frame(
+    before: Frame, frame: Frame, blob: Blob, texts: Texts | None, layouts: tuple[Picture, ...]
+) -> dict[str, Any]:
     copied = frame.kind is Kind.MOVE and not frame.steps[0].shares_memory
     return {
         "name": text.changes[frame.change.value] if frame.change else frame.name,
         "operation": frame.operation,
         "within": frame.within,
         "sentence": frame.sentence,
-        "tape": text.labels["tape_moved"].format(moved=moved(before, frame)) if copied else tape_words(frame),
+        "tape": tape_words(before, frame),
         "copied": copied,
         "memory": blob.put(frame.memory),
         "memoryTexts": blob.put(texts.in_memory(frame.memory)) if texts else None,
-        "layouts": [_digits(frame_picture(frame, width, labels)) for width in (WIDE, NARROW)],
+        "layouts": [asdict(picture) for picture in layouts],
     }
 
 
@@ -157,15 +167,3 @@ def _marks(comparison: Comparison, last: Frame) -> tuple[Cells, Cells]:
         belongs.append(np.where(home < 0, -1, home + first))
         first += count
     return np.concatenate(wrong), np.concatenate(belongs)
-
-
-def _digits(picture: Any) -> dict[str, Any]:
-    pieces = []
-    for piece in picture["pieces"]:
-        pieces.append(
-            {
-                "at": piece["at"],
-                "axes": [[(1, 0, dy), (wrap, dx, 0)] for dx, dy, wrap in piece["axes"]],
-            }
-        )
-    return {**picture, "pieces": pieces, "brackets": []}

@@ -31,5 +31,5 @@ def compilations(fn: Callable[..., Any]) -> int:
     """Count what torch.compile has made so far; -1 if `fn` itself is compiled."""
     if hasattr(fn, "_torchdynamo_orig_callable"):
         return -1
-    dynamo: Any = sys.modules.get("torch._dynamo")
-    return int(dynamo.utils.counters["frames"]["total"]) if dynamo else 0
+    counted: Any = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    return int(counted["frames"]["total"]) if counted else 0

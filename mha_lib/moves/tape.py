@@ -19,10 +19,12 @@ def moved(before: Frame, frame: Frame) -> int:
     )
 
 
-def tape_words(frame: Frame) -> str:
-    """Say what the step did to the memory."""
+def tape_words(before: Frame, frame: Frame) -> str:
+    """Say what the step did to the memory, and to how many numbers of it."""
     if frame.kind in (Kind.INPUT, Kind.RESULT):
         return ""
     if frame.kind is not Kind.MOVE:
         return str(text.labels["tape_new"])
-    return str(text.labels["tape_same" if frame.steps[0].shares_memory else "tape_moved"])
+    if frame.steps[0].shares_memory:
+        return str(text.labels["tape_same"])
+    return str(text.labels["tape_moved"].format(moved=moved(before, frame)))

@@ -1,17 +1,14 @@
 """TensorMoves: a recording whose cells travel, step by step, in the browser."""
 
-import html
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import traitlets
 
-from ..moves.layout import index_words
-from ..moves.looks import looks
 from ..moves.page import state
 from ..moves.recording import Recording
+from ..moves.still import still
 from ..text import sentences
 from .base import STATIC, BrowserPicture, style
 from .chain import CHAIN, SIZES, evaluate, explain, limited
@@ -94,34 +91,5 @@ class TensorMoves(BrowserPicture):
         return "\n".join(shown)
 
     def fallback(self) -> str:
-        """Return every step with its numbers as HTML tables."""
-        lanes = [self.recording, *([self.beside] if self.beside else [])]
-        body = "".join(_tables(lane) for lane in lanes)
-        compare = f"<p>{html.escape(self.pictures['compare']['sentence'])}</p>" if self.beside else ""
-        return f'<div class="mha-fallback"><p>{text.fallback}</p>{body}{compare}</div>'
-
-
-def _tables(recording: Recording) -> str:
-    """Return every step as a table, at most 40 by 40: rows with their names, cells in their colours."""
-    look = looks(recording)
-    found = []
-    sentences_of = [frame.sentence for frame in recording.frames for _ in frame.steps]
-    for step, sentence, numbers in zip(recording.steps, sentences_of, look.numbers, strict=True):
-        width = step.shape[-1] if step.shape else 1
-        lines = step.ids.numpy().reshape(-1, width)[:40, :40] if width else np.zeros((0, 0))
-        rows = []
-        for number, (line, index) in enumerate(zip(lines, np.ndindex(*step.shape[:-1]), strict=False)):
-            parts = (index_words(axis, i) for axis, i in zip(step.axes, index, strict=False))
-            row = " · ".join(word for part in parts for word, _ in part)
-            row = f"<th>{html.escape(row)}</th>"
-            for column, i in enumerate(line):
-                background, front = look.palette[look.colours[i]] if i >= 0 else ("#fff", "#57606a")
-                shown = numbers[number * width + column] if numbers else ""
-                row += f'<td style="background:{background};color:{front}">{shown}</td>'
-            rows.append(f"<tr>{row}</tr>")
-        names = html.escape(", ".join(step.axis_names))
-        found.append(
-            f"<h4><code>{html.escape(step.operation)}</code></h4><p>{step.shape} = ({names}), "
-            f"strides {step.stride}. {html.escape(sentence)}</p><table>{''.join(rows)}</table>"
-        )
-    return "".join(found)
+        """Return the still picture as HTML."""
+        return f'<div class="mha-fallback"><p>{text.fallback}</p>{still(self.recording, self.beside)}</div>'

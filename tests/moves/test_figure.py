@@ -31,7 +31,7 @@ def test_every_step_is_there_with_its_operation_and_sentence():
     said = " ".join(texts(mha.plot_moves(RIGHT)))
     for step in RIGHT.steps:
         assert step.operation in said and str(step.shape) in said and str(step.stride) in said
-    assert "sentence 2 · head B" in said and said.count("nothing moved here") == 2
+    assert "sentence 2 · head B" in said and said.count("stands still") == 2
 
 
 def test_numbers_stand_where_torch_has_them():

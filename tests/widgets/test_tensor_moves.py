@@ -166,8 +166,8 @@ def test_comparing_equal_and_differently_shaped_results():
 
 def test_fallback_is_deterministic_has_every_step_and_parses_no_markup():
     first, second = (TensorMoves(mha.watch(split, X)).fallback() for _ in range(2))
-    assert first == second and first.count("<table>") == 4 and first.count(">79</td>") == 4
-    assert "<th>sentence 2 · head B · word 4</th>" in first
+    assert first == second and first.count("<table") == 4 and first.count(">79</td>") == 4
+    assert first.count(">sentence 2 · head B</th>") == 2 and first.count(">word 4</th>") == 2 + 2 + 4 + 4
     odd = mha.watch(lambda X: X.mT, X, axes=("<b>", "a&b", "x"))
     assert "<b>" not in TensorMoves(odd).fallback() and "&lt;b&gt;" in TensorMoves(odd).fallback()
 
