@@ -26,6 +26,7 @@ _LAZY = {
     "plot_moves": "moves.figure",
     "plot_visibility": "clinic.visibility",
     "predict": "widgets.questions",
+    "progress": "exercises.standing",
     "quiz": "widgets.questions",
     "reveal": "widgets.questions",
     "to_torch": "convert",

@@ -1,7 +1,9 @@
-"""Checks for the bug clinic: name the patients, mend a listing, write a test that kills mutants."""
+"""The bug clinic: name the patients, mend a listing, write a test that kills mutants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,11 +12,14 @@ from ..clinic.bugs import FaultyAttention, bugs
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
 from ..text import read
-from . import random_layer
-from .documents import examine
+from .documents import examine, named
+from .exercise import Rule, hint_of
+from .inputs import random_layer
+from .verdict import Hint
 
-_TEXT = read("bug_clinic")
-_WARD = _TEXT["ward"]
+_WARD = read("bug_clinic")["ward"]
+# The listing's fill is allowed: it differs from ours only in a sentence of length 0.
+ALLOWED_FILL = "fill_minus_1e9"
 # What a test of outputs in eval mode cannot see, however good its inputs are.
 UNSEEN = frozenset({"dropout_on_scores", "dropout_on_output", "values_detached"})
 
@@ -42,7 +47,7 @@ class Kills:
         return "\n".join(lines)
 
 
-def kills(test: Callable) -> Kills:
+def kills(test: Callable[..., Any]) -> Kills:
     """Run a test on right layers and on every bug.
 
     Args:
@@ -67,7 +72,7 @@ def _disguised(layer: MultiHeadAttention) -> FaultyAttention:
     return FaultyAttention(maps_of(layer), layer.num_heads, 0.0, {}).eval()
 
 
-def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
+def _accepts(test: Callable[..., Any], layer: nn.Module, right: nn.Module) -> bool:
     with torch.random.fork_rng(devices=[]):
         try:
             return test(layer, right) in (None, True)  # a test of asserts returns nothing
@@ -75,40 +80,45 @@ def _accepts(test: Callable, layer: nn.Module, right: nn.Module) -> bool:
             return False
 
 
-def check_names(attempt):
-    """{"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
+def _names(attempt: Any) -> Iterator[Hint | None]:
+    """Judge {"A": …, "B": …, "C": …, "D": …}: the name of a bug, or "right"."""
+    hint = partial(hint_of, "bug_clinic.names")
     if not isinstance(attempt, dict) or set(attempt) != set(_WARD):
-        yield 'A dictionary is asked for, with a name (or "right") for each of A, B, C and D.'
+        yield hint("form")
+        return
     for letter, name in attempt.items():
+        ill = _WARD[letter]
         if name in (None, ...):
-            yield f"Patient {letter} has no name yet."
-        if name not in bugs and name != "right":
-            yield f"Patient {letter}: {name!r} is no name in mha.bugs. list(mha.bugs) has them all."
-        if name == _WARD[letter]:
-            continue
-        if name == "right":
-            yield f"Patient {letter} is not well. Ask all six questions, and who can see whom."
-        if _WARD[letter] == "right":
-            yield f"Patient {letter} has nothing of the kind: {bugs[name].symptom}"
-        yield f"Patient {letter} is ill, but not with {name}. With that you would see: {bugs[name].symptom}"
+            yield hint("no_name", letter=letter)
+        elif name not in bugs and name != "right":
+            yield hint("no_such_bug", letter=letter, name=name)
+        elif name != ill:
+            mistake = "not_well" if name == "right" else "well" if ill == "right" else "other_bug"
+            symptom = bugs[name].symptom if name in bugs else ""
+            yield hint(mistake, letter=letter, name=name, symptom=symptom)
 
 
-def check_mend(attempt):
-    """A function (layer, X, lengths) → output (B, L, D), with the listing's three mistakes mended."""
+def _mend(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
+    """Judge a function (layer, X, lengths) → output (B, L, D): the listing without its three mistakes."""
     layer = random_layer(12, 3, seed=2).double()
-    found, hint = examine(layer, lambda x, n: attempt(layer, x, n), ("right", "fill_minus_1e9"))
-    if found.name == "unknown":
-        said = found.message.splitlines()
-        yield f"More than one is left. {next((line for line in said if 'behaves like' in line), said[1])}"
-    yield f"One is left. {hint}" if found.difference else hint
+    given = (None,), (torch.tensor([3, 2]),)
+    found, called = examine(layer, lambda x, n: attempt(layer, x, n), *given)
+    if found.name != ALLOWED_FILL or called:
+        yield named("bug_clinic.mend", found, called)
 
 
-def check_test(attempt):
-    """A test(layer, right) that accepts right layers and catches what outputs in eval mode show."""
-    found = kills(attempt)
-    if found.refused:
-        yield f"Your test refuses a right layer ({', '.join(found.refused)}). Rounding? Compare with a tolerance."
-    if alive := [name for name in found.missed if name not in UNSEEN]:
-        mends = _TEXT["mend"]
-        hint = next((mends[name] for name in mends if name in alive), mends["no_scale"])
-        yield f"It catches {len(found.caught)} of {len(bugs)}. Still alive: {', '.join(alive[:4])}. {hint}"
+def _test(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
+    """Judge a test(layer, right): it accepts right layers and catches what outputs in eval mode show."""
+    fate = kills(attempt)
+    facts = {"caught": len(fate.caught), "all": len(bugs)}
+    if fate.refused:
+        yield hint_of("bug_clinic.test", "refuses", refused=", ".join(fate.refused))
+    if alive := [name for name in fate.missed if name not in UNSEEN]:
+        mends = read("hints")["bug_clinic.test"]
+        bug = next((name for name in mends if name in alive), "no_scale")
+        yield hint_of("bug_clinic.test", bug, alive=", ".join(alive[:4]), **facts)
+
+
+names = Rule(_names, of_function=False)
+mend = Rule(_mend)
+test = Rule(_test)

@@ -1,69 +1,97 @@
-"""Checks for the four documents: a mask for torch, a packed matrix, a rung of one's own."""
+"""The four documents: a mask for torch, a packed matrix, a rung of one's own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..clinic.bugs import bugs
-from ..clinic.examination import diagnose
+from ..clinic.examination import Diagnosis, diagnose
 from ..multihead import MultiHeadAttention
-from . import judge, random_layer
+from .exercise import Exercise, Picture, Rule, guarded, hint_of
+from .inputs import random_layer
+from .verdict import Hint
 
 
-def check_mask(attempt):
-    """A function of keep (B, Lq, Lk), True = may attend, and h → attn_mask (B·h, Lq, Lk) for torch."""
-    keep = torch.rand(3, 4, 5, generator=torch.Generator().manual_seed(1)) < 0.5
-    before, got = keep.clone(), attempt(keep, 2)
-    if not torch.equal(keep, before):
-        yield "Your function changes the mask that it is given; build a new one."
-    in_place, tiled = keep.repeat_interleave(2, 0), keep.repeat(2, 1, 1)
-    mistakes = {
-        'True still means "may attend". nn.MultiheadAttention shuts out where its mask is True.': in_place,
-        "The stack reads sentence 1 head A, sentence 1 head B, …: repeat each in place.": ~tiled,
-        "Polarity and order are both the other way round.": tiled,
-        "The polarity is right. One mask for each sentence and head is asked for: (B·h, Lq, Lk).": ~keep,
-    }
-    yield judge(got, ~in_place, mistakes)
+def _masks() -> list[tuple[Tensor, int]]:
+    generator = torch.Generator().manual_seed(1)
+    sizes = ((2, 4, 4, 2), (3, 4, 5, 2), (2, 3, 6, 4))
+    return [(torch.rand(B, Lq, Lk, generator=generator) < 0.5, h) for B, Lq, Lk, h in sizes]
 
 
-def check_packed(attempt):
-    """A function of in_proj_weight (3D, D), h and i → q, k, v maps of head i, each (d, D)."""
-    given = torch.arange(18.0 * 6).view(18, 6)
-    got = attempt(given, 3, 1)
-    if not isinstance(got, (tuple, list)) or len(got) != 3:
-        yield "Three matrices are asked for: the head's W_q, W_k and W_v."
-    q, k, v = (part[2:4] for part in given.chunk(3))
-    columns = torch.cat([part[:, 2:4] for part in given.chunk(3)])
-    by_head = (
-        "You read it head by head. In torch's matrix all of q comes first, then all of k, then all of v."
-    )
-    mistakes = {
-        "These are columns. A head's part of a projection is d rows of it: each reads all D features.": columns,
-        "That is k, q, v. The order in the packed matrix is q, k, v.": torch.cat([k, q, v]),
-        by_head: given[6:12],
-    }
-    if hint := judge(torch.cat(tuple(got)), torch.cat([q, k, v]), mistakes):
-        yield f"Head 1 of 3, its W_q over W_k over W_v: {hint}"
+mask = Exercise(
+    right=lambda keep, h: ~keep.repeat_interleave(h, 0),
+    cases=_masks,
+    mistakes={
+        "polarity": lambda keep, h: keep.repeat_interleave(h, 0),
+        "tiled": lambda keep, h: ~keep.repeat(h, 1, 1),
+        "both": lambda keep, h: keep.repeat(h, 1, 1),
+        "one_a_sentence": lambda keep, h: ~keep,
+        "four_axes": lambda keep, h: ~keep[:, None].expand(-1, h, -1, -1),
+        "axis_of_one": lambda keep, h: ~keep[:, None],
+        "queries_repeated": lambda keep, h: ~keep.repeat_interleave(h, 1),
+        "turned": lambda keep, h: ~keep.repeat_interleave(h, 0).mT,
+    },
+    picture=Picture.HEATMAPS,
+)
 
 
-def examine(layer: MultiHeadAttention, function: Callable, fine: tuple[str, ...] = ("right",)):
-    """Diagnose a function that is to do by the layer's maps what the layer does.
+def _parts(W: Tensor, h: int) -> list[tuple[Tensor, ...]]:
+    return [part.chunk(h) for part in W.chunk(3)]
 
-    Returns the diagnosis, and what to tell the learner: None where all is well, or the
-    diagnosis has no name.
+
+packed = Exercise(
+    right=lambda W, h, i: tuple(heads[i] for heads in _parts(W, h)),
+    cases=lambda: [
+        (torch.arange(3.0 * D * D).view(3 * D, D), h, i) for D, h, i in ((6, 3, 1), (8, 2, 1), (8, 4, 3))
+    ],
+    mistakes={
+        "columns": lambda W, h, i: tuple(part.chunk(h, 1)[i] for part in W.chunk(3)),
+        "k_q_v": lambda W, h, i: tuple(_parts(W, h)[j][i] for j in (1, 0, 2)),
+        "v_k_q": lambda W, h, i: tuple(_parts(W, h)[j][i] for j in (2, 1, 0)),
+        "by_head": lambda W, h, i: tuple(W.unflatten(0, (h, 3, -1))[i]),
+        "first_head": lambda W, h, i: tuple(heads[0] for heads in _parts(W, h)),
+        "counted_from_1": lambda W, h, i: tuple(heads[i - 1] for heads in _parts(W, h)),
+        "whole_maps": lambda W, h, i: W.chunk(3),
+        "striped": lambda W, h, i: tuple(part[i::h] for part in W.chunk(3)),
+        "turned": lambda W, h, i: tuple(heads[i].T for heads in _parts(W, h)),
+    },
+)
+
+
+def examine(layer: MultiHeadAttention, function: Callable[..., Any], *lengths: Any) -> tuple[Diagnosis, bool]:
+    """Diagnose a function that is to do by the layer's maps what the layer does; say if it called the layer.
+
+    Raises:
+        Raised: what the function raises, for a call with each of the lengths.
     """
-    calls = []
+    calls: list[int] = []
     hook = layer.register_forward_hook(lambda *_: calls.append(1))
-    found = diagnose(function, weights=layer)
-    hook.remove()
-    if found.name in fine:
-        return found, "That calls the layer itself. Use its maps W_q, W_k, W_v, W_o only." if calls else None
-    bug = bugs.get(found.name)
-    return found, bug and f"{bug.sentence} Look at {bug.look}."
+    X = torch.ones(2, 4, layer.W_q.in_features, dtype=torch.float64)
+    try:
+        with torch.no_grad():
+            for given in lengths:
+                guarded(function)(X, *given)
+        return diagnose(function, weights=layer), bool(calls)
+    finally:
+        hook.remove()
 
 
-def check_rung(attempt):
-    """A function of a layer and x (B, L, D) that does what layer(x, x, x) does."""
+def _rung(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
     layer = random_layer(12, 3, bias=True).double()
-    found, hint = examine(layer, lambda x: attempt(layer, x))
-    yield found.message.splitlines()[1] if found.name == "unknown" else hint
+    yield named("documents.rung", *examine(layer, lambda x: attempt(layer, x), ()))
+
+
+def named(exercise: str, found: Diagnosis, called: bool) -> Hint | None:
+    """Return the hint for what was found: the layer called, a bug by its name, or what differs first."""
+    if called:
+        return hint_of(exercise, "calls_the_layer")
+    if found.name == "right":
+        return None
+    if bug := bugs.get(found.name):
+        return hint_of(exercise, "bug", sentence=bug.sentence, look=bug.look)
+    return hint_of(exercise, "unknown", finding=found.message)
+
+
+rung = Rule(_rung)

@@ -1,70 +1,96 @@
-"""Checks for several heads: the loop over heads, additive scores."""
+"""Several heads: the loop over heads, additive scores."""
+
+from collections.abc import Callable, Iterator
 
 import torch
+from torch import Tensor
 
 from ..scoring import additive_scores
-from . import compare, judge, randoms
+from .exercise import Exercise
+from .inputs import randoms
+
+Share = Callable[[Tensor, slice], Tensor]
 
 
-def _heads(X, W_q, W_k, W_v, W_o, num_heads=4, width=2, cut=False):
-    """Attend head by head; in a wrong way where each reads only its own features of X."""
-    for rows in torch.arange(len(W_q)).chunk(num_heads):
-        reads = rows if cut else slice(None)
-        q, k, v = (X[..., reads] @ W[rows][:, reads].T for W in (W_q, W_k, W_v))
-        yield (q @ k.mT / width**0.5).softmax(-1) @ v
+def _heads(
+    X: Tensor,
+    maps: tuple[Tensor, ...],
+    num_heads: int,
+    share: Share = lambda W, rows: W[rows].T,
+    scale: float | None = None,
+    dim: int = -1,
+) -> Iterator[Tensor]:
+    d = X.shape[-1] // num_heads
+    scale = d**-0.5 if scale is None else scale
+    for i in range(num_heads):
+        q, k, v = (X @ share(W, slice(i * d, (i + 1) * d)) for W in maps)
+        yield (q @ k.mT * scale).softmax(dim) @ v
 
 
-def _output(X, *maps, **how):
-    return torch.cat(list(_heads(X, *maps, **how)), -1) @ maps[3].T
+def _loop(X: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, h: int, **how: object) -> Tensor:
+    return torch.cat(list(_heads(X, (q, k, v), h, **how)), -1) @ o.T  # type: ignore[arg-type]
 
 
-def check_loop(attempt):
-    """A function of X (B, L, D), the four maps and num_heads → (B, L, D)."""
-    X, *maps = randoms((2, 3, 8), *[(8, 8)] * 4)
-    *inner, W_o = maps
-    heads = list(_heads(X, *maps))
-    joined = torch.cat(heads, -1)
-    turned = _output(X, *(W.T for W in inner), W_o)
-    mistakes = {
-        "You cut X first. Each head reads all features: cut the rows of W, not the columns of X.": _output(
-            X, *maps, cut=True
-        ),
-        "W_o is missing: it maps the joined heads to the output.": joined,
-        "W_o is applied the wrong way round: use its transpose, as nn.Linear does.": joined @ W_o,
-        "Divide by √d of one head (d = D / h = 2), not by √D.": _output(X, *maps, width=8),
-        "The scores are not scaled.": _output(X, *maps, width=1),
-        "You took columns: nn.Linear keeps (outputs, inputs), so a head's share of W_q is rows of it, then .T.": turned,
-        "The heads stand in the reverse order.": torch.cat(heads[::-1], -1) @ W_o.T,
-        "All heads use the rows of the first: move the slice on with i.": torch.cat(heads[:1] * 4, -1)
-        @ W_o.T,
-    }
-    example, fixed = randoms((2, 4, 10), *[(10, 10)] * 4), None
-    try:
-        if compare(attempt(*example, 2), _output(*example, num_heads=2, width=5)) is None:
-            fixed = "The check uses other sizes than the example: take h and d from the arguments."
-        got = attempt(X, *maps, 4)
-    except RuntimeError as error:
-        yield fixed
-        # X (…, 10) met a share (5, 10)
-        yield (
-            "10 and 5x10" in str(error)
-            and "You took columns of W_q, or forgot .T: a head's share of W_q is rows of it, then .T."
-        )
-        raise
-    yield compare(got, joined @ W_o.T) and fixed
-    if isinstance(got, torch.Tensor) and got.shape == heads[0].shape:
-        yield "The result is one head wide. Join the heads with torch.cat along the last axis; do not add them."
-    yield judge(got, joined @ W_o.T, mistakes)
+def _cut_first(X: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, h: int) -> Tensor:
+    def attend(rows: Tensor) -> Tensor:
+        Q, K, V = (X[..., rows] @ W[rows][:, rows].T for W in (q, k, v))
+        return (Q @ K.mT / len(rows) ** 0.5).softmax(-1) @ V
+
+    return torch.cat([attend(rows) for rows in torch.arange(X.shape[-1]).chunk(h)], -1) @ o.T
 
 
-def check_additive(attempt):
-    """A function of q (Lq, n) and k (Lk, n), already mapped, and w_v (n,) → scores (Lq, Lk)."""
-    q, k, w_v = randoms((2, 5), (3, 5), (5,), dtype=torch.float32)
-    no_tanh = (
-        "The tanh is missing. Without it the query's part is the same for every key, and softmax drops it."
-    )
-    mistakes = {
-        no_tanh: (q[:, None] + k[None]) @ w_v,
-        "Rows and columns are swapped: rows are queries.": additive_scores(k, q, w_v),
-    }
-    yield judge(attempt(q, k, w_v), additive_scores(q, k, w_v), mistakes)
+def _joined(X: Tensor, q: Tensor, k: Tensor, v: Tensor, h: int) -> Tensor:
+    return torch.cat(list(_heads(X, (q, k, v), h)), -1)
+
+
+loop = Exercise(
+    right=lambda X, W_q, W_k, W_v, W_o, num_heads: _loop(X, W_q, W_k, W_v, W_o, num_heads),
+    cases=lambda: (
+        (*randoms((2, 4, 10), *[(10, 10)] * 4), 2),
+        (*randoms((2, 3, 8), *[(8, 8)] * 4), 4),
+        (*randoms((1, 5, 6), *[(6, 6)] * 4), 3),
+    ),
+    mistakes={
+        "cut_first": _cut_first,
+        "no_W_o": lambda X, q, k, v, o, h: _joined(X, q, k, v, h),
+        "W_o_turned": lambda X, q, k, v, o, h: _joined(X, q, k, v, h) @ o,
+        "by_root_D": lambda *all: _loop(*all, scale=all[0].shape[-1] ** -0.5),
+        "no_scale": lambda *all: _loop(*all, scale=1.0),
+        "by_d": lambda *all: _loop(*all, scale=all[-1] / all[0].shape[-1]),
+        "over_queries": lambda *all: _loop(*all, dim=-2),
+        "columns": lambda *all: _loop(*all, share=lambda W, r: W[:, r]),
+        "no_transpose": lambda *all: _loop(*all, share=lambda W, r: W[r]),
+        "first_head_only": lambda *all: _loop(*all, share=lambda W, r: W[: r.stop - r.start].T),
+        "reversed": lambda X, q, k, v, o, h: torch.cat(list(_heads(X, (q, k, v), h))[::-1], -1) @ o.T,
+        "added": lambda X, q, k, v, o, h: torch.stack(list(_heads(X, (q, k, v), h))).sum(0),
+        "stacked": lambda X, q, k, v, o, h: torch.stack(list(_heads(X, (q, k, v), h))) @ o.T,
+        "all_axes_turned": lambda X, q, k, v, o, h: (X @ q[: len(q) // h].T) @ (X @ k[: len(q) // h].T).T,
+        "d_not_whole": lambda X, q, k, v, o, h: q[0 * len(q) / h : 1 * len(q) / h],
+    },
+)
+
+
+def _pairs(q: Tensor, k: Tensor) -> Tensor:
+    return q[:, None] + k[None]
+
+
+additive = Exercise(
+    right=additive_scores,
+    cases=lambda: (
+        randoms((2, 5), (3, 5), (5,)),
+        randoms((4, 3), (4, 3), (3,)),
+        randoms((1, 2), (6, 2), (2,)),
+    ),
+    mistakes={
+        "no_tanh": lambda q, k, w_v: _pairs(q, k) @ w_v,
+        "swapped": lambda q, k, w_v: additive_scores(k, q, w_v),
+        "no_w_v": lambda q, k, w_v: _pairs(q, k).tanh(),
+        "summed_without_w_v": lambda q, k, w_v: _pairs(q, k).tanh().sum(-1),
+        "tanh_outside": lambda q, k, w_v: (_pairs(q, k) @ w_v).tanh(),
+        "w_v_inside": lambda q, k, w_v: (_pairs(q, k) * w_v).tanh().sum(-1),
+        "dot": lambda q, k, w_v: q @ k.T,
+        "product": lambda q, k, w_v: (q[:, None] * k[None]).tanh() @ w_v,
+        "row_by_row": lambda q, k, w_v: (q + k).tanh() @ w_v,
+        "softmax_too": lambda q, k, w_v: additive_scores(q, k, w_v).softmax(-1),
+    },
+)

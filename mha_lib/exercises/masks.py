@@ -1,72 +1,133 @@
-"""Checks for masks: a mask from lengths, a softmax with one, a decoder's."""
+"""Masks: one from lengths, a softmax with one, a decoder's."""
+
+import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..masks import causal_mask, length_mask, masked_softmax
-from . import compare, judge
+from .exercise import Exercise, Picture
+from .inputs import randoms
 
 
-def check_lengths(attempt):
-    """A function of valid_lens (B,) and num_keys → bool (B, num_keys)."""
-    for lens, Lk in (([3, 2], 4), ([0, 5, 1], 5), ([1], 1)):
-        lens, places = torch.tensor(lens), torch.arange(Lk)
-        want = places < lens[:, None]
-        mistakes = {
-            "It is the wrong way round: True should mean “may attend”.": ~want,
-            "One key too many: places count from 0, so place i is real when i < length.": places
-            <= lens[:, None],
-            "One key too few: places count from 0.": places < lens[:, None] - 1,
-        }
-        got = attempt(lens, Lk)
-        if isinstance(got, Tensor) and got.shape == (len(lens), 1, Lk):
-            got = got[:, 0]  # ready for a query axis: as good
-        yield judge(got, want, mistakes)
+def _places(lens: Tensor, num_keys: int) -> tuple[Tensor, Tensor]:
+    return torch.arange(num_keys), lens[:, None]
 
 
-def check_softmax(attempt):
-    """A function of scores and a boolean mask, both (Lq, Lk) → weights; 0 where a row sees nothing."""
+def _without_query_axis(attempt: Callable[..., Any], lens: Tensor, num_keys: int) -> Any:
+    mask = attempt(lens, num_keys)
+    if isinstance(mask, Tensor) and mask.shape == (len(lens), 1, num_keys):
+        return mask[:, 0]  # ready for a query axis: as good
+    return mask
+
+
+def _compared(how: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
+    return lambda lens, num_keys: how(*_places(lens, num_keys))
+
+
+lengths = Exercise(
+    right=lambda valid_lens, num_keys: torch.arange(num_keys) < valid_lens[:, None],
+    cases=lambda: [
+        (torch.tensor(n), Lk) for n, Lk in (([3, 2], 4), ([0, 5, 1], 5), ([1], 1), ([2, 3, 1, 0], 6))
+    ],
+    ask=_without_query_axis,
+    mistakes={
+        "flipped": _compared(lambda place, n: place >= n),
+        "one_more": _compared(lambda place, n: place <= n),
+        "one_less": _compared(lambda place, n: place < n - 1),
+        "only_the_end": _compared(lambda place, n: place == n),
+        "last_real_only": _compared(lambda place, n: place == n - 1),
+        "no_axis": lambda lens, num_keys: torch.arange(num_keys) < lens,
+        "swapped": lambda lens, num_keys: torch.arange(num_keys)[:, None] < lens,
+        "causal": lambda lens, num_keys: torch.ones(len(lens), num_keys).tril().bool(),
+    },
+    picture=Picture.HEATMAPS,
+)
+
+
+def _softmax_cases() -> list[tuple[Tensor, Tensor]]:
     scores = torch.tensor([[0.5, 2.0, -1.0, 3.0], [1.0, 0.0, 4.0, 2.0], [2.0, 2.0, 1.0, 0.0]])
-    may = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).bool()
-    given, before = scores.clone().requires_grad_(), scores.clone()
-    got = attempt(given * 1, may.clone())
-    if isinstance(got, Tensor) and got.isnan().any():
-        yield "The last row may see nothing, and yours is NaN: 0/0, from −inf in every place or a sum of 0."
-    by_zero, even = (scores.masked_fill(~may, fill).softmax(-1) for fill in (0, -1e9))
-    then_none, after = by_zero * may, scores.softmax(-1) * may
-    mistakes = {
-        "A score of 0 is a score like any other: exp(0) = 1, so what is masked still gets a share.": by_zero,
-        "A score of 0 still has its share, exp(0) = 1, when softmax divides; so your rows do not sum to 1.": then_none,
-        "The last row may see nothing, and yours attends evenly to what it may not see.": even,
-        "Your rows do not sum to 1: the masked keys had their share before you took it away.": after,
-        "You read the mask the wrong way round: True means “may attend”.": masked_softmax(scores, ~may),
-    }
-    yield judge(got, masked_softmax(scores, may), mistakes)
-    attempt(scores, may)
-    if not torch.equal(scores, before):
-        yield "The numbers are right, but your function changed the scores that it was given."
+    high = torch.tensor([[300.0, 1.0, 2.0], [1.0, 300.0, 150.0]])
     low = torch.tensor([[-3e9, -2e9, 0.0]])
-    if compare(attempt(low, torch.tensor([[True, True, False]])), torch.tensor([[0.0, 1.0, 0.0]])):
-        yield "With scores of −2e9 a masked key gets a say. Only −inf is lower than every number."
-    if got.requires_grad:
-        got[0, 1].backward()
-        if given.grad.isnan().any():
-            yield "The numbers are right, but the gradient is NaN: a row of nothing but −inf went into softmax."
+    masks = (
+        [[1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
+        [[0, 1, 1], [1, 0, 1]],
+        [[1, 1, 0]],
+        [[1, 0, 1, 1, 0], [0, 1, 1, 1, 1]],
+    )
+    return [
+        (s, torch.tensor(m).bool()) for s, m in zip((scores, high, low, *randoms((2, 5))), masks, strict=True)
+    ]
 
 
-def check_decode(attempt):
-    """A function of valid_lens (B,), num_queries, num_keys → bool (B, Lq, Lk): lengths and bottom-right."""
-    for lens, Lq, Lk in (([5, 4], 2, 5), ([3, 6, 0], 3, 6), ([4], 4, 4)):
-        lens = torch.tensor(lens)
-        size, real = (len(lens), Lq, Lk), length_mask(lens, Lk)
-        last_real = torch.arange(Lk) <= (lens[:, None] - Lq + torch.arange(Lq))[..., None]
-        causal, top_left = causal_mask(Lq, Lk, align="bottom-right"), causal_mask(Lq, Lk)
-        mistakes = {
-            "The queries stand in the last num_queries places of the box, the same for every sentence; padding is hidden as a key.": last_real,
-            "It is the wrong way round: True should mean “may attend”.": ~(real & causal),
-            "The queries are the last words, but yours start at key 0: align bottom-right.": real & top_left,
-            "The lengths are missing: padding may not be seen either.": causal.expand(size),
-            "The causal part is missing: a query may not see later keys.": real.expand(size),
-            "Both must allow it: join them with &, not with |.": real | causal,
-        }
-        yield judge(attempt(lens, Lq, Lk), real & causal, mistakes)
+def _weights_and_care(attempt: Callable[..., Any], scores: Tensor, mask: Tensor) -> dict[str, Any]:
+    """Return the weights, whether the scores stayed as they were, whether the gradient is a number."""
+    before, leaf = scores.clone(), scores.clone().requires_grad_()
+    weights = attempt(scores, mask)
+    again = attempt(leaf * 1, mask)
+    finite = True
+    if isinstance(again, Tensor) and again.requires_grad and again.ndim == 2:
+        again[0, 1].backward()
+        finite = leaf.grad is None or not bool(leaf.grad.isnan().any())
+    return {"weights": weights, "kept": torch.equal(scores, before), "gradient": finite}
+
+
+def _filled(value: float) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda scores, mask: scores.masked_fill(~mask, value).softmax(-1)
+
+
+def _powers(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores - scores.amax(-1, keepdim=True)).exp() * mask
+
+
+softmax = Exercise(
+    right=lambda scores, mask: masked_softmax(scores, mask),
+    cases=_softmax_cases,
+    ask=_weights_and_care,
+    mistakes={
+        "nan_row": _filled(-math.inf),
+        "zero_fill": _filled(0.0),
+        "zero_fill_then_mask": lambda s, m: _filled(0.0)(s, m) * m,
+        "even_row": _filled(-1e9),
+        "after": lambda s, m: s.softmax(-1) * m,
+        "flipped": lambda s, m: masked_softmax(s, ~m),
+        "no_mask": lambda s, m: s.softmax(-1),
+        "over_queries": lambda s, m: s.masked_fill(~m, -1e30).softmax(0) * m,
+        "fill_too_near": lambda s, m: _filled(-1e9)(s, m) * m,
+        "underflow": lambda s, m: _powers(s, m) / _powers(s, m).sum(-1, keepdim=True).clamp(min=1e-9),
+        "overflow": lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True).clamp(min=1e-9),
+    },
+    picture=Picture.HEATMAPS,
+)
+
+
+def _last_real(lens: Tensor, Lq: int, Lk: int) -> Tensor:
+    return torch.arange(Lk) <= (lens[:, None] - Lq + torch.arange(Lq))[..., None]
+
+
+def _causal(Lq: int, Lk: int) -> Tensor:
+    return causal_mask(Lq, Lk, align="bottom-right")
+
+
+decode = Exercise(
+    right=lambda valid_lens, num_queries, num_keys: (
+        length_mask(valid_lens, num_keys) & _causal(num_queries, num_keys)
+    ),
+    cases=lambda: [
+        (torch.tensor(n), Lq, Lk)
+        for n, Lq, Lk in (([5, 4], 2, 5), ([3, 6, 0], 3, 6), ([4], 4, 4), ([2, 7, 5, 6], 1, 7))
+    ],
+    mistakes={
+        "last_real": _last_real,
+        "flipped": lambda n, Lq, Lk: ~(length_mask(n, Lk) & _causal(Lq, Lk)),
+        "top_left": lambda n, Lq, Lk: length_mask(n, Lk) & causal_mask(Lq, Lk),
+        "no_lengths": lambda n, Lq, Lk: _causal(Lq, Lk).expand(len(n), Lq, Lk),
+        "no_causal": lambda n, Lq, Lk: length_mask(n, Lk).expand(len(n), Lq, Lk),
+        "either": lambda n, Lq, Lk: length_mask(n, Lk) | _causal(Lq, Lk),
+        "sees_the_next": lambda n, Lq, Lk: length_mask(n, Lk) & torch.ones(Lq, Lk).tril(Lk - Lq + 1).bool(),
+        "one_mask": lambda n, Lq, Lk: _causal(Lq, Lk),
+    },
+    picture=Picture.HEATMAPS,
+)

@@ -1,60 +1,91 @@
-"""Checks for one attention head by hand: scores, scale, softmax, context."""
+"""One attention head by hand: the head, a listing to mend, a softmax that survives."""
 
 import torch
+from torch import Tensor
 
-from . import compare, judge, randoms
-
-
-def _attend(q, k, v, scale=0.5, axis=-1):
-    return (q @ k.T * scale).softmax(axis) @ v
+from .exercise import Exercise, Picture
+from .inputs import randoms
 
 
-def check_attention(attempt):
-    """A function of q (3, 4), k (7, 4), v (7, 6) → (3, 6); then with d = 9."""
-    q, k, v = randoms((3, 4), (7, 4), (7, 6))
-    mistakes = {
-        "The scores are not scaled: divide by √d before the softmax.": _attend(q, k, v, 1.0),
-        "Your scale is 1/d. Divide by the square root of d.": _attend(q, k, v, 0.25),
-        "You multiply by d or √d where you should divide by √d.": _attend(q, k, v, 2.0),
-        "You multiply by d; divide by √d instead.": _attend(q, k, v, 4.0),
-        "The softmax runs over the queries. Each row has to sum to 1: dim=-1.": _attend(q, k, v, axis=0),
-        "The softmax is missing: these are scores times values.": q @ k.T / 2 @ v,
-    }
-    others = {2: "2", 5: "5", 3: "the number of queries", 7: "the number of keys", 6: "the width of v"}
-    root = "You took the root of {}; d is the width of a query here: q.shape[-1]."
-    mistakes |= {root.format(what): _attend(q, k, v, n**-0.5) for n, what in others.items()}
-    yield judge(attempt(q, k, v), _attend(q, k, v), mistakes)
-    wide = randoms((3, 9), (7, 9), (7, 6))
-    yield (
-        compare(attempt(*wide), _attend(*wide, 1 / 3))
-        and "That is right for d = 4 only. Take d from the query: q.shape[-1]."
-    )
+def _attend(q: Tensor, k: Tensor, v: Tensor, scale: float | None = None, dim: int = -1) -> Tensor:
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    return (q @ k.T * scale).softmax(dim) @ v
 
 
-def check_mend(attempt):
-    """A function of q and k (…, L, d) that gives scaled scores, also for the example's width 5."""
-    for d in (4, 5, 9):
-        q = torch.eye(d, dtype=torch.float64)[:2] * 2
-        raw = q @ q.T
-        mistakes = {
-            f"d ** -1 is 1/d, so dividing by it multiplies by d: the score 4 became {4 * d}.": raw * d,
-            f"d ** -0.5 is 1/√d, so dividing by it multiplies by √{d}.": raw * d**0.5,
-            f"That divides by d = {d}. The variance grows like d, the size like √d.": raw / d,
-            "A fixed 2 is right for d = 4 only. Take d from the query's shape.": raw / 2,
-        }
-        yield judge(attempt(q, q), raw / d**0.5, mistakes)
+attention = Exercise(
+    right=lambda q, k, v: _attend(q, k, v),
+    cases=lambda: (
+        randoms((3, 4), (7, 4), (7, 6)),
+        randoms((2, 9), (5, 9), (5, 3)),
+        randoms((4, 5), (6, 5), (6, 8), seed=2),
+    ),
+    mistakes={
+        "no_scale": lambda q, k, v: _attend(q, k, v, 1.0),
+        "by_d": lambda q, k, v: _attend(q, k, v, 1 / q.shape[-1]),
+        "times_root": lambda q, k, v: _attend(q, k, v, q.shape[-1] ** 0.5),
+        "times_d": lambda q, k, v: _attend(q, k, v, q.shape[-1]),
+        "root_of_queries": lambda q, k, v: _attend(q, k, v, len(q) ** -0.5),
+        "root_of_keys": lambda q, k, v: _attend(q, k, v, len(k) ** -0.5),
+        "root_of_width_of_v": lambda q, k, v: _attend(q, k, v, v.shape[-1] ** -0.5),
+        "fixed_2": lambda q, k, v: _attend(q, k, v, 2**-0.5),
+        "fixed_5": lambda q, k, v: _attend(q, k, v, 5**-0.5),
+        "fixed_4": lambda q, k, v: _attend(q, k, v, 0.5),
+        "over_queries": lambda q, k, v: _attend(q, k, v, dim=0),
+        "over_all": lambda q, k, v: (q @ k.T / q.shape[-1] ** 0.5).flatten().softmax(0).view(-1, len(k)) @ v,
+        "no_softmax": lambda q, k, v: q @ k.T / q.shape[-1] ** 0.5 @ v,
+        "scale_after": lambda q, k, v: _attend(q, k, v, 1.0) / q.shape[-1] ** 0.5,
+        "weights_only": lambda q, k, v: (q @ k.T / q.shape[-1] ** 0.5).softmax(-1),
+        "no_transpose": lambda q, k, v: q @ k,
+        "keys_ask": lambda q, k, v: (k @ q.T / q.shape[-1] ** 0.5).softmax(-1) @ v,
+        "keys_for_values": lambda q, k, v: _attend(q, k, k),
+    },
+)
+
+mend = Exercise(
+    right=lambda q, k: q @ k.mT / q.shape[-1] ** 0.5,
+    cases=lambda: (randoms((3, 4), (6, 4)), randoms((2, 5), (3, 5)), randoms((4, 9), (2, 9), seed=2)),
+    mistakes={
+        "times_d": lambda q, k: q @ k.T / q.shape[-1] ** -1,
+        "times_root": lambda q, k: q @ k.T / q.shape[-1] ** -0.5,
+        "by_d": lambda q, k: q @ k.T / q.shape[-1],
+        "fixed_2": lambda q, k: q @ k.T / 2,
+        "no_scale": lambda q, k: q @ k.T,
+        "root_of_queries": lambda q, k: q @ k.T / len(q) ** 0.5,
+        "swapped": lambda q, k: k @ q.T / q.shape[-1] ** 0.5,
+        "softmax_too": lambda q, k: (q @ k.T / q.shape[-1] ** 0.5).softmax(-1),
+    },
+)
 
 
-def check_softmax(attempt):
-    """A softmax over the last axis that survives scores of 1000."""
-    calm = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
-    got, want = attempt(calm), calm.softmax(-1)
-    if problem := compare(got, want):
-        if isinstance(got, torch.Tensor) and not compare(got / got.sum(-1, True) * got.sum(), want):
-            yield "You divided by the sum of the whole matrix: sum(-1, keepdim=True)."
-        yield f"On {calm.tolist()}: {problem}"
-    high = torch.tensor([[1000.0, 1000.0, 0.0], [0.0, 1.0, 2.0]])
-    if compare(attempt(high[:1]), high[:1].softmax(-1)):
-        yield "exp(1000) is inf, and inf / inf is NaN. Subtract each row's largest score first: nothing else changes."
-    if compare(attempt(high), high.softmax(-1)):
-        yield "Subtract the largest of each row, not of the whole matrix, and keep the axis: keepdim=True."
+def _softmax_cases() -> list[tuple[Tensor]]:
+    high = torch.tensor([[1000.0, 998.0, 0.0], [0.0, 1.0, 2.0]])
+    low = torch.tensor([[-1000.0, -1001.0, -3000.0], [0.5, -0.5, 0.0]])
+    return [(t,) for t in (*randoms((4, 4), (2, 3)), high, low, *randoms((2, 3, 4)))]
+
+
+def _share(scores: Tensor, less: Tensor | float) -> Tensor:
+    powers = (scores - less).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+softmax = Exercise(
+    right=lambda scores: scores.softmax(-1),
+    cases=_softmax_cases,
+    mistakes={
+        "overflow": lambda s: _share(s, 0.0),
+        "of_all": lambda s: _share(s, s.max()),
+        "sum_of_all": lambda s: s.exp() / s.exp().sum(),
+        "sum_of_all_after_largest": lambda s: (
+            (s - s.amax(-1, True)).exp() / (s - s.amax(-1, True)).exp().sum()
+        ),
+        "no_keepdim": lambda s: s.exp() / s.exp().sum(-1),
+        "no_keepdim_of_largest": lambda s: _share(s, s.amax(-1)),
+        "largest_with_its_place": lambda s: s - s.max(-1, keepdim=True),
+        "over_rows": lambda s: s.softmax(0),
+        "axis_1": lambda s: s.softmax(1),
+        "clamped": lambda s: _share(s.clamp(max=80), 0.0),
+        "nan_made_0": lambda s: _share(s, 0.0).nan_to_num(0.0),
+        "powers_only": lambda s: s.exp(),
+    },
+    picture=Picture.HEATMAPS,
+)

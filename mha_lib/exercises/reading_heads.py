@@ -1,60 +1,108 @@
-"""Checks for reading heads: who is looked at, a detector, another order."""
-
-import copy
+"""Reading heads: who is looked at, a detector, another order."""
 
 import torch
+from torch import Tensor
 
-from . import compare, judge, known, random_layer, randoms
-
-
-def check_looked_at(attempt):
-    """A function of weights (B, h, L, L) and valid_lens (B,) → what each key gets from real queries."""
-    weights, lengths = randoms((2, 3, 5, 5))[0].softmax(-1), torch.tensor([4, 2])
-    real = (torch.arange(5) < lengths[:, None]).to(weights.dtype)
-    total = torch.einsum("bhqk,bq->bhk", weights, real)
-    keys = torch.einsum("bhqk,bk->bhk", weights, real)
-    mistakes = {
-        "You added up the rows: that is what a query gives, and it is 1.": weights.sum(3),
-        "Padded words ask, too, but do not count here: leave out the queries from valid_lens on.": weights.sum(
-            2
-        ),
-        "You left out padded keys. Leave out padded queries, which are the rows.": keys,
-        "The sum is asked for, not the mean.": total / lengths[:, None, None],
-    }
-    yield judge(attempt(weights, lengths), total, mistakes)
+from ..multihead import MultiHeadAttention
+from .exercise import Exercise, Function, guarded
+from .inputs import random_layer, randoms
 
 
-def check_looks_back(attempt):
-    """A function of weights (h, L, L) → for each head the mean weight on the word before, (h,)."""
-    weights = randoms((3, 5, 5))[0].softmax(-1)
-    back, same, after = (weights.diagonal(offset, 1, 2) for offset in (-1, 0, 1))
-    mistakes = {
-        "That is the diagonal itself: how much words look at themselves.": same.mean(-1),
-        "That is the word after. Rows are queries: query i looks at key i − 1.": after.mean(-1),
-        "The first word has no word before it: take the mean of L − 1 weights, not of L.": back.sum(-1) / 5,
-        "A sum of weights; the mean is asked for.": back.sum(-1),
-        "One number for all heads. Keep the heads apart.": back.mean(),
-    }
-    yield judge(attempt(weights), back.mean(-1), mistakes)
+def _real(weights: Tensor, lens: Tensor) -> Tensor:
+    return (torch.arange(weights.shape[-1]) < lens[:, None]).to(weights.dtype)
 
 
-def check_reorder(attempt):
-    """A function of a layer and an order that moves its heads in place and keeps its output."""
-    before, (X,) = random_layer(6, 3).double().requires_grad_(False), randoms((2, 4, 6))
-    output, weights = before(X, X, X, need_weights=True)
-    layer, order, rows = copy.deepcopy(before), [2, 0, 1], [4, 5, 0, 1, 2, 3]
-    attempt(layer, order)
-    after, moved = layer(X, X, X, need_weights=True)
-    mistakes = {
-        "The maps are where they were. Change the layer's weights in place, with copy_ or .data.": weights,
-        "The other way round: head i is to become what head order[i] was.": weights[:, [1, 2, 0]],
-    }
-    yield known(moved, mistakes)
-    if wrong := compare(moved, weights[:, order]):
-        yield f"The maps are not those of the heads in the new order. {wrong} Each head has d rows of W_q and W_k."
-    if compare(after, output):
-        values_moved = compare(layer.W_v.weight, before.W_v.weight[rows]) is None
-        columns_left = compare(layer.W_o.weight, before.W_o.weight) is None
-        if values_moved and columns_left:
-            yield "The maps have moved, but the output has changed. A head meets W_o in columns: move those, too."
-        yield "The maps have moved, but the output has changed. Look at W_v's rows and at W_o's columns."
+def _from_real_queries(weights: Tensor, lens: Tensor) -> Tensor:
+    return torch.einsum("bhqk,bq->bhk", weights, _real(weights, lens))
+
+
+def _at_real_keys(weights: Tensor, lens: Tensor) -> Tensor:
+    return weights * _real(weights, lens)[:, None, None]
+
+
+looked_at = Exercise(
+    right=lambda weights, valid_lens: _from_real_queries(weights, valid_lens),
+    cases=lambda: (
+        (randoms((2, 3, 5, 5))[0].softmax(-1), torch.tensor([4, 2])),
+        (randoms((3, 2, 4, 4))[0].softmax(-1), torch.tensor([1, 4, 3])),
+    ),
+    mistakes={
+        "rows_added": lambda w, n: w.sum(3),
+        "all_queries": lambda w, n: w.sum(2),
+        "real_keys": lambda w, n: _at_real_keys(w, n).sum(2),
+        "real_keys_of_rows": lambda w, n: _at_real_keys(w, n).sum(3),
+        "both": lambda w, n: _at_real_keys(_from_real_queries(w, n)[:, :, None], n)[:, :, 0],
+        "mean": lambda w, n: _from_real_queries(w, n) / n[:, None, None],
+        "mean_of_all": lambda w, n: w.mean(2),
+        "heads_added": lambda w, n: _from_real_queries(w, n).sum(1),
+        "not_added": lambda w, n: w * _real(w, n)[:, None, :, None],
+    },
+)
+
+
+def _diagonal(weights: Tensor, offset: int) -> Tensor:
+    return weights.diagonal(offset, 1, 2)
+
+
+looks_back = Exercise(
+    right=lambda weights: _diagonal(weights, -1).mean(-1),
+    cases=lambda: [(one.softmax(-1),) for one in randoms((2, 3, 3), (3, 5, 5), (5, 2, 2))],
+    mistakes={
+        "itself": lambda w: _diagonal(w, 0).mean(-1),
+        "after": lambda w: _diagonal(w, 1).mean(-1),
+        "by_L": lambda w: _diagonal(w, -1).sum(-1) / w.shape[-1],
+        "sum": lambda w: _diagonal(w, -1).sum(-1),
+        "all_heads": lambda w: _diagonal(w, -1).mean(),
+        "goes_round": lambda w: w.roll(1, 2).diagonal(0, 1, 2).mean(-1),
+        "not_averaged": lambda w: _diagonal(w, -1),
+        "two_back": lambda w: _diagonal(w, -2).mean(-1),
+        "wrong_axes": lambda w: w.diagonal(-1).mean(-1),
+        "all_before": lambda w: w.tril(-1).sum((1, 2)) / (w.shape[-1] - 1),
+    },
+)
+
+MAPS = ("W_q", "W_k", "W_v")
+
+
+def _places(layer: MultiHeadAttention, order: list[int]) -> Tensor:
+    d = len(layer.W_q.weight) // layer.num_heads
+    return torch.cat([torch.arange(d) + d * head for head in order])
+
+
+def _move(
+    layer: MultiHeadAttention, order: list[int], rows: tuple[str, ...] = MAPS, columns: bool = True
+) -> None:
+    places = _places(layer, order)
+    for name in rows:
+        linear = getattr(layer, name)
+        linear.weight.data = linear.weight.data[places]
+    if columns:
+        layer.W_o.weight.data = layer.W_o.weight.data[:, places]
+
+
+def _maps_and_output(attempt: Function, layer: MultiHeadAttention, order: list[int]) -> dict[str, Tensor]:
+    (X,) = randoms((2, 4, layer.W_q.in_features))
+    with torch.no_grad():
+        attempt(layer, order)
+        output, weights = guarded(lambda: layer(X, X, X, need_weights=True))()
+    return {"maps": weights, "output": output}
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return [order.index(head) for head in range(len(order))]
+
+
+reorder = Exercise(
+    right=_move,
+    cases=lambda: ((random_layer(6, 3).requires_grad_(False), [2, 0, 1]), (random_layer(8, 4), [1, 3, 0, 2])),
+    ask=_maps_and_output,
+    mistakes={
+        "unmoved": lambda layer, order: layer,
+        "inverse": lambda layer, order: _move(layer, _inverse(order)),
+        "keys_left": lambda layer, order: _move(layer, order, ("W_q", "W_v")),
+        "queries_left": lambda layer, order: _move(layer, order, ("W_k", "W_v")),
+        "columns_left": lambda layer, order: _move(layer, order, columns=False),
+        "values_left": lambda layer, order: _move(layer, order, ("W_q", "W_k")),
+        "rows_of_W_o": lambda layer, order: _move(layer, order, (*MAPS, "W_o"), columns=False),
+    },
+)

@@ -1,56 +1,102 @@
-"""Checks for the lab on heads that specialise: where a head looks, silence, an honest verdict."""
+"""Heads that specialise: where a head looks, silence, an honest verdict."""
+
+from typing import Any
 
 import torch
+from torch import Tensor
 
-from ..labs.training import look_back
-from . import judge, randoms
-
-
-def check_look_back(attempt):
-    """A function of weights (B, h, L, L) and offset → (h,)."""
-    weights = randoms((3, 4, 6, 6), dtype=torch.float32)[0].softmax(-1)
-    for offset in (1, 3):
-        back = weights.diagonal(-offset, -2, -1)
-        forward = "That looks forward: the key is `offset` before its query, so below the diagonal."
-        mistakes = {
-            forward: weights.diagonal(offset, -2, -1).mean((0, 2)),
-            "You averaged over the heads, too. Keep the axis of the heads: shape (h,).": back.mean(),
-            "You divided by all queries. The first ones have no such word.": back.sum((0, 2)) / (3 * 6),
-            "You have one number a sentence and head. Average over the sentences, too.": back.mean(2),
-            "That is the sum. Divide by the number of queries that have such a word.": back.sum((0, 2)),
-        }
-        yield judge(attempt(weights, offset), look_back(weights, offset, first=offset), mistakes)
+from .exercise import Exercise, Function
+from .inputs import randoms
 
 
-def check_silence(attempt):
-    """A function of W_o (D, D), num_heads, head → W_o (D, D) that does not hear the head."""
-    for D, h, head in ((12, 3, 1), (8, 2, 0), (8, 4, 3)):
-        W_o = torch.arange(1.0, D * D + 1).reshape(D, D)
-        given = W_o.clone()
-        got = attempt(given, h, head)
-        if not torch.equal(given, W_o):
-            yield "You changed the W_o that you were given. Work on a copy: W_o.clone()."
-        features = torch.arange(D)
-        own, striped = features // (D // h) == head, features % h == head
-        columns = "A head's columns are neighbours: head · d to (head + 1) · d with d = D / h."
-        mistakes = {
-            "You took rows out: output features. A head comes in by columns, W_o[:, …].": W_o * ~own[:, None],
-            "That silences everybody else.": W_o * own,
-            columns: W_o * ~striped,
-        }
-        yield judge(got, W_o * ~own, mistakes)
+def _back(weights: Tensor, offset: int) -> Tensor:
+    return weights.diagonal(-offset, -2, -1)
 
 
-def check_verdict(attempt):
-    """A function of two lists of losses → "a", "b" or "undecided"."""
-    cases = (
-        ([0.1, 0.2], [0.5, 0.3], "a", "A low loss is a good one: every run of a is below every run of b."),
-        ([0.6, 0.7, 0.9], [0.5], "b", "Here every run of b is below every run of a."),
-        ([0.1, 0.1, 0.6], [0.5, 0.7], "undecided", "a has the better mean, but the runs overlap."),
-        ([0.5, 0.7], [0.1, 0.1, 0.6], "undecided", "b has the better mean, but the runs overlap."),
-        ([0.4, 0.2], [0.4, 0.8], "undecided", "A run of a equals a run of b: a is not better in every run."),
-        ([0.1, 0.9], [0.2, 0.3], "undecided", "a has the best run and the worst: they overlap."),
-    )
-    for a, b, want, hint in cases:
-        if attempt(list(a), list(b)) != want:
-            yield f"a = {a}, b = {b}: {hint}"
+look_back = Exercise(
+    right=lambda weights, offset: _back(weights, offset).mean((0, 2)),
+    cases=lambda: [
+        (randoms(shape)[0].softmax(-1), offset)
+        for shape, offset in (((3, 4, 6, 6), 1), ((2, 3, 5, 5), 3), ((1, 2, 4, 4), 2))
+    ],
+    mistakes={
+        "forward": lambda w, n: _back(w, -n).mean((0, 2)),
+        "itself": lambda w, n: _back(w, 0).mean((0, 2)),
+        "one_back": lambda w, n: _back(w, 1).mean((0, 2)),
+        "all_heads": lambda w, n: _back(w, n).mean(),
+        "all_queries": lambda w, n: _back(w, n).sum((0, 2)) / (w.shape[0] * w.shape[-1]),
+        "sentences_apart": lambda w, n: _back(w, n).mean(2),
+        "queries_apart": lambda w, n: _back(w, n).mean(0),
+        "sum": lambda w, n: _back(w, n).sum((0, 2)),
+        "sum_over_sentences": lambda w, n: _back(w, n).mean(2).sum(0),
+        "goes_round": lambda w, n: w.roll(n, -1).diagonal(0, -2, -1).mean((0, 2)),
+        "wrong_axes": lambda w, n: w.diagonal(-n).mean((0, 2)),
+    },
+)
+
+
+def _own(W_o: Tensor, num_heads: int, head: int) -> Tensor:
+    """Return which features are the head's, (D,)."""
+    return torch.arange(len(W_o)) // (len(W_o) // num_heads) == head
+
+
+def _new_map(attempt: Function, W_o: Tensor, num_heads: int, head: int) -> dict[str, Any]:
+    before = W_o.clone()
+    silent = attempt(W_o, num_heads, head)
+    return {"W_o": silent, "kept": torch.equal(W_o, before)}
+
+
+silence = Exercise(
+    right=lambda W_o, num_heads, head: W_o * ~_own(W_o, num_heads, head),
+    cases=lambda: [
+        (torch.arange(1.0, D * D + 1).reshape(D, D), h, head)
+        for D, h, head in ((12, 3, 1), (8, 2, 0), (8, 4, 3))
+    ],
+    ask=_new_map,
+    mistakes={
+        "rows": lambda W, h, i: W * ~_own(W, h, i)[:, None],
+        "others": lambda W, h, i: W * _own(W, h, i),
+        "striped": lambda W, h, i: W * (torch.arange(len(W)) % h != i),
+        "rows_and_columns": lambda W, h, i: W * ~_own(W, h, i) * ~_own(W, h, i)[:, None],
+        "one_column": lambda W, h, i: W * (torch.arange(len(W)) != i),
+        "next_head": lambda W, h, i: W * ~_own(W, h, i + 1),
+        "unchanged": lambda W, h, i: W,
+        "cut_out": lambda W, h, i: W[:, ~_own(W, h, i)],
+        "not_returned": lambda W, h, i: W.mul_(~_own(W, h, i)),
+    },
+)
+
+
+def _verdict(a: list[float], b: list[float]) -> str:
+    if max(a) < min(b):
+        return "a"
+    return "b" if max(b) < min(a) else "undecided"
+
+
+def _mean(losses: list[float]) -> float:
+    return sum(losses) / len(losses)
+
+
+verdict = Exercise(
+    right=_verdict,
+    cases=lambda: (
+        ([0.1, 0.2], [0.5, 0.3]),
+        ([0.6, 0.7, 0.9], [0.5]),
+        ([0.1, 0.9], [0.2, 0.3]),
+        ([0.1, 0.1, 0.6], [0.5, 0.7]),
+        ([0.5, 0.7], [0.1, 0.1, 0.6]),
+        ([0.4, 0.2], [0.4, 0.8]),
+        ([0.3, 0.8], [0.3, 0.1]),
+        ([0.1, 0.1, 0.8], [0.5, 0.6]),
+        ([2.5, 3.0], [1.0, 2.0, 2.4]),
+    ),
+    mistakes={
+        "high_is_good": lambda a, b: {"a": "b", "b": "a"}.get(_verdict(a, b), "undecided"),
+        "means": lambda a, b: "a" if _mean(a) < _mean(b) else "b",
+        "ties": lambda a, b: "a" if max(a) <= min(b) else "b" if max(b) <= min(a) else "undecided",
+        "best_runs": lambda a, b: "a" if min(a) < min(b) else "b" if min(b) < min(a) else "undecided",
+        "worst_runs": lambda a, b: "a" if max(a) < max(b) else "b" if max(b) < max(a) else "undecided",
+        "only_a": lambda a, b: "a" if _verdict(a, b) == "a" else "undecided",
+        "first_runs": lambda a, b: "a" if a[0] < b[0] else "b" if b[0] < a[0] else "undecided",
+    },
+)

@@ -1,58 +1,102 @@
-"""Checks for splitting heads: the split, the merge, another order of the stack."""
+"""Splitting heads: the split, the merge, another order of the stack."""
 
 import torch
+from torch import Tensor
 
 from ..heads import merge_heads, split_heads
-from . import judge
+from .exercise import Exercise, Picture
 
 
-def _inputs():
-    for B, L, D, h in ((2, 3, 8, 4), (3, 4, 6, 2), (2, 5, 6, 3)):
-        yield torch.arange(B * L * D).reshape(B, L, D), h
+def _cut(X: Tensor, h: int) -> Tensor:
+    return X.reshape(*X.shape[:2], h, X.shape[2] // h)
 
 
-def check_split(attempt):
-    """A function of X (B, L, D) and num_heads → (B·h, L, D / h)."""
-    straight = (
-        "The shape is right, but rows hold other words' numbers: you reshaped straight away, or cut (L, D) "
-        "into (h, L, d). Cut each word's features, (B, L, h, d), then permute."
-    )
-    heads_first = "The heads come first, then the sentences. Sentence 1's heads should follow each other."
-    striped = "You cut each word into (d, h). A head's features are neighbours: (h, d)."
-    wrong_cut = "You permute, but the cut was wrong: the axes after the first reshape are (B, L, h, d)."
-    for X, h in _inputs():
-        B, L, D = X.shape
-        d = D // h
-        mistakes = {
-            straight: X.reshape(B * h, L, d),
-            wrong_cut: X.reshape(B, h, L, d).permute(0, 2, 1, 3).reshape(B * h, L, d),
-            heads_first: X.reshape(B, L, h, d).permute(2, 0, 1, 3).flatten(0, 1),
-            striped: X.reshape(B, L, d, h).permute(0, 3, 1, 2).flatten(0, 1),
-        }
-        got = attempt(X, h)
-        unfolded = isinstance(got, torch.Tensor) and got.shape == (B, h, L, d)
-        yield judge(got.flatten(0, 1) if unfolded else got, split_heads(X, h), mistakes)
-        if unfolded:
-            yield "That is the step before the last. Now fold sentence and head into one axis: (B·h, L, d)."
+def _numbered(B: int, L: int, D: int) -> Tensor:
+    return torch.arange(float(B * L * D)).reshape(B, L, D)
 
 
-def check_merge(attempt):
-    """A function of a stack (B·h, L, d) and num_heads → (B, L, h·d)."""
-    straight = "You reshaped straight back. Undo the steps in the reverse order: unfold, permute, then join."
-    for X, h in _inputs():
-        stack = split_heads(X, h)
-        yield judge(attempt(stack, h), merge_heads(stack, h), {straight: stack.reshape(X.shape)})
+SIZES = ((2, 4, 10, 2), (2, 3, 8, 4), (3, 4, 6, 2), (2, 5, 6, 3))
+INPUTS = tuple((_numbered(B, L, D), h) for B, L, D, h in SIZES)
 
 
-def check_heads_first(attempt):
-    """A function of X, valid_lens, num_heads → (stack, lengths) with the heads first."""
-    usual = "That is the usual stack, sentence by sentence. Here head A of every sentence comes first."
-    interleaved = "repeat_interleave fits the other stack. Heads first, the lengths run through once a head."
-    for X, h in _inputs():
-        lens = torch.arange(1, len(X) + 1)
-        got = attempt(X, lens, h)
-        if not isinstance(got, tuple) or len(got) != 2:
-            yield "Return two things: the stack and the lengths."
-        want = torch.cat(X.chunk(h, dim=-1))
-        yield judge(got[0], want, {usual: split_heads(X, h)})
-        yield judge(got[1], lens.repeat(h), {interleaved: lens.repeat_interleave(h)})
+def _straight(X: Tensor, h: int) -> Tensor:
+    return X.reshape(len(X) * h, X.shape[1], X.shape[2] // h)
+
+
+split = Exercise(
+    right=lambda X, num_heads: split_heads(X, num_heads),
+    cases=lambda: INPUTS,
+    mistakes={
+        "straight": _straight,
+        "cut_across_words": lambda X, h: X.reshape(len(X), h, X.shape[1], -1),
+        "wrong_cut": lambda X, h: (
+            X.reshape(len(X), h, X.shape[1], -1).permute(0, 2, 1, 3).reshape(_straight(X, h).shape)
+        ),
+        "heads_first": lambda X, h: _cut(X, h).permute(2, 0, 1, 3).flatten(0, 1),
+        "striped": lambda X, h: X.reshape(*X.shape[:2], -1, h).permute(0, 3, 1, 2).flatten(0, 1),
+        "unfolded": lambda X, h: _cut(X, h).permute(0, 2, 1, 3),
+        "cut_only": _cut,
+        "features_before_words": lambda X, h: _cut(X, h).permute(0, 2, 3, 1).flatten(0, 1),
+        "features_before_words_refolded": lambda X, h: (
+            _cut(X, h).permute(0, 2, 3, 1).reshape(_straight(X, h).shape)
+        ),
+        "chunked_words": lambda X, h: torch.cat(X.chunk(h, 1)),
+        "chunked": lambda X, h: torch.stack(X.chunk(h, -1)),
+        "view_after_permute": lambda X, h: _cut(X, h).permute(0, 2, 1, 3).view(_straight(X, h).shape),
+        "d_not_whole": lambda X, h: X.reshape(*X.shape[:2], h, X.shape[2] / h),
+        "d_not_whole_in_view": lambda X, h: X.view(*X.shape[:2], h, X.shape[2] / h),
+    },
+    picture=Picture.SPLIT,
+)
+
+
+def _stacks() -> list[tuple[Tensor, int]]:
+    return [(split_heads(X, h), h) for X, h in INPUTS]
+
+
+def _unfold(stack: Tensor, h: int) -> Tensor:
+    return stack.unflatten(0, (-1, h))
+
+
+merge = Exercise(
+    right=lambda stack, num_heads: merge_heads(stack, num_heads),
+    cases=_stacks,
+    mistakes={
+        "straight": lambda S, h: S.reshape(len(S) // h, S.shape[1], -1),
+        "interleaved": lambda S, h: _unfold(S, h).permute(0, 2, 3, 1).flatten(2),
+        "heads_unfolded_first": lambda S, h: torch.cat(S.chunk(h), -1),
+        "unfolded_the_wrong_way": lambda S, h: S.reshape(h, -1, *S.shape[1:]).permute(0, 2, 1, 3).flatten(2),
+        "not_joined": lambda S, h: _unfold(S, h).permute(0, 2, 1, 3),
+        "not_permuted": lambda S, h: _unfold(S, h),
+        "reversed": lambda S, h: torch.cat(_unfold(S, h).unbind(1)[::-1], -1),
+        "added": lambda S, h: _unfold(S, h).sum(1),
+        "view_after_permute": lambda S, h: (
+            _unfold(S, h).permute(0, 2, 1, 3).view(len(S) // h, S.shape[1], -1)
+        ),
+        "B_not_whole": lambda S, h: S.reshape(len(S) / h, h, *S.shape[1:]),
+    },
+    picture=Picture.MERGE,
+)
+
+
+def _stack_first(X: Tensor, h: int) -> Tensor:
+    return torch.cat(X.chunk(h, dim=-1))
+
+
+heads_first = Exercise(
+    right=lambda X, valid_lens, num_heads: (_stack_first(X, num_heads), valid_lens.repeat(num_heads)),
+    cases=lambda: [(X, torch.arange(1, len(X) + 1).flip(0) + 1, h) for X, h in INPUTS],
+    mistakes={
+        "usual": lambda X, n, h: (split_heads(X, h), n),
+        "straight": lambda X, n, h: (_straight(X, h), n),
+        "heads_and_words_only": lambda X, n, h: (
+            _cut(X, h).permute(2, 1, 0, 3).reshape(_straight(X, h).shape),
+            n,
+        ),
+        "interleaved": lambda X, n, h: (_stack_first(X, h), n.repeat_interleave(h)),
+        "lengths_as_they_were": lambda X, n, h: (_stack_first(X, h), n),
+        "lengths_times_h": lambda X, n, h: (_stack_first(X, h), n * h),
+        "swapped_pair": lambda X, n, h: (n.repeat(h), _stack_first(X, h)),
+    },
+    picture=Picture.HEADS_FIRST,
+)

@@ -14,6 +14,7 @@ import ipywidgets
 
 from ..errors import value_error
 from ..text import read, sentences, topics
+from .base import Fallback
 from .own_keys import OwnKeys
 
 text = sentences("learning")
@@ -65,24 +66,13 @@ def question(name: str) -> Question:
     return questions[name]
 
 
-class _Live(ipywidgets.VBox):  # type: ignore[misc]
-    """A box that shows its `fallback` where no kernel is at hand."""
-
-    def fallback(self) -> str:
-        raise NotImplementedError
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        data = dict(super()._repr_mimebundle_(**kwargs))
-        return {**data, "text/plain": repr(self), "text/html": self.fallback()}
-
-
 def _asked(question: Question) -> str:
     """Return the question and its options, for where nobody can choose."""
     options = "".join(f"<li>{html.escape(option)}</li>" for option in question.options)
     return f"<p><b>{html.escape(question.ask)}</b></p><ol>{options}</ol>"
 
 
-class Ask(_Live):
+class Ask(Fallback, ipywidgets.VBox):
     """A question with its options; `feedback` tells at once whether the choice is right."""
 
     def __init__(self, question: Question, feedback: bool = False):
@@ -114,7 +104,7 @@ class Ask(_Live):
         return _asked(self.question) + RUN
 
 
-class Quiz(_Live):
+class Quiz(Fallback, ipywidgets.VBox):
     """Several questions, a tab for each; an answer is judged at once and marks its tab."""
 
     def __init__(self, questions: Iterable[Question]):
@@ -140,7 +130,7 @@ class Quiz(_Live):
         return "".join(_asked(ask.question) for ask in self.asks) + RUN
 
 
-class Reveal(_Live):
+class Reveal(Fallback, ipywidgets.VBox):
     """What was predicted, what is so, and why; closed where no kernel is at hand."""
 
     def __init__(self, question: Question, predicted: int | None):

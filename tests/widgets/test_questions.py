@@ -53,7 +53,7 @@ def test_where_nothing_runs_the_answer_is_folded_and_the_text_does_not_give_it_a
     for question in questions.load(topic).values():
         for chosen in (None, 0):
             reveal = questions.Reveal(question, chosen)
-            bundle = reveal._repr_mimebundle_()
+            bundle, _ = reveal._repr_mimebundle_()
             assert bundle["text/plain"] == f"Reveal({question.name!r})"
             page = bundle["text/html"]
             assert page.startswith("<details><summary>") and page.endswith("</details>")
@@ -93,8 +93,8 @@ def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
 
 def test_representations_are_fixed_and_read_without_a_kernel():
     for widget in (mha.predict("many_heads.weights"), mha.quiz("many_heads")):
-        bundle = widget._repr_mimebundle_()
-        assert bundle["text/html"] == type(widget)._repr_mimebundle_(widget)["text/html"]
+        bundle, _ = widget._repr_mimebundle_()
+        assert bundle["text/html"] == type(widget)._repr_mimebundle_(widget)[0]["text/html"]
         assert "400, as before" in bundle["text/html"] and "0x" not in bundle["text/plain"]
         assert "application/vnd.jupyter.widget-view+json" in bundle
 

@@ -1,0 +1,32 @@
+"""A message, and a button for the picture that goes with it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+from ..text import sentences
+from .base import Fallback
+from .own_keys import OwnKeys
+
+text = sentences("learning")
+
+
+class Offer(Fallback, ipywidgets.VBox):
+    """Shows the message at once, and the widget that `picture` makes when the button is pressed."""
+
+    def __init__(self, message: str, picture: Callable[[], Any]):
+        self._message, self._picture = message, picture
+        self.button = ipywidgets.Button(description=text.offer, layout=ipywidgets.Layout(width="auto"))
+        self.button.add_class(OwnKeys.WHERE)
+        self.button.on_click(self._show)
+        self._said = [ipywidgets.HTML(message), self.button, OwnKeys()]
+        super().__init__(self._said)
+
+    def _show(self, _button: object) -> None:
+        self.button.disabled = True
+        self.children = [*self._said, self._picture()]
+
+    def fallback(self) -> str:
+        """Return the message."""
+        return self._message

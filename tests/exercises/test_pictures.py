@@ -1,0 +1,98 @@
+"""A wrong answer beside the right one: offered by a button, drawn when it is pressed, and true."""
+
+import ipywidgets
+import pytest
+import torch
+
+import mha_lib as mha
+from mha_lib.exercises.pictures import first_wrong_block
+from mha_lib.widgets.offer import Offer
+from mha_lib.widgets.tensor_moves import TensorMoves
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def heads_first(X, h):
+    return torch.cat(X.chunk(h, -1))
+
+
+def straight(S, h):
+    return S.reshape(len(S) // h, S.shape[1], -1)
+
+
+MOVES = [
+    ("splitting.split", heads_first, "sentence 1, head B; 2 "),
+    ("splitting.split", lambda X, h: X.reshape(len(X) * h, X.shape[1], -1), "sentence 1, head A; 4 "),
+    ("splitting.merge", straight, "sentence 1, head A; 4 "),
+    ("splitting.heads_first", lambda X, n, h: (mha.split_heads(X, h), n.repeat(h)), "sentence 1, head B; 2 "),
+]
+
+
+def offered(name, attempt):
+    verdict = mha.check(name, attempt)
+    assert not verdict and verdict.picture is not None
+    return verdict.picture()
+
+
+@pytest.mark.parametrize("name, attempt, block", MOVES)
+def test_a_wrong_stack_moves_beside_the_right_one_and_its_first_wrong_block_is_named(name, attempt, block):
+    named, moves = offered(name, attempt).children
+    assert block in named.value
+    assert isinstance(moves, TensorMoves) and moves.beside is not None
+    assert moves.recording.steps[-1].shape == moves.beside.steps[-1].shape
+
+
+def test_what_cannot_be_followed_is_named_all_the_same():
+    shown = offered("splitting.split", lambda X, h: heads_first(X, h).tolist())
+    assert isinstance(shown, ipywidgets.HTML) and "sentence 1, head B" in shown.value
+
+
+def test_the_first_wrong_block_is_the_first():
+    want = torch.arange(24.0).reshape(2, 3, 2, 2)
+    got = want.clone()
+    got[1, 2, 0, 1] += 1
+    assert "sentence 2, head C; 1 " in first_wrong_block(got, want)
+    assert "sentence" not in first_wrong_block(want, want)
+
+
+@pytest.mark.parametrize(
+    "name, attempt, yours, theirs",
+    [
+        ("masks.softmax", lambda s, m: s.softmax(-1) * m, "0.25", "0.79"),
+        ("masks.lengths", lambda n, k: torch.arange(k) <= n[:, None], "1.00", "0.00"),
+        ("one_head.softmax", lambda s: s.softmax(0), "0.", "0."),
+        ("masks.decode", lambda n, q, k: mha.length_mask(n, k).expand(len(n), q, k), "Matrix 1 of 2", "1.00"),
+    ],
+)
+def test_a_wrong_mask_or_softmax_comes_as_two_heatmaps(name, attempt, yours, theirs):
+    page = offered(name, attempt).value
+    assert page.count("<table>") == 2 and yours in page and theirs in page
+    first, second = page.split("</table>")[:2]
+    assert (
+        "Yours" in first
+        and "The right one" in second
+        and first.partition("<tr>")[2] != second.partition("<tr>")[2]
+    )
+
+
+def test_the_text_comes_first_and_the_picture_only_when_asked_for():
+    verdict = mha.check("splitting.split", heads_first)
+    data, _ = verdict._repr_mimebundle_()
+    assert data["text/plain"] == repr(verdict) and VIEW in data and "heads come first" in data["text/html"]
+    right, _ = mha.check("splitting.split", mha.split_heads)._repr_mimebundle_()
+    unlike, _ = mha.check("splitting.split", lambda X, h: X)._repr_mimebundle_()
+    assert VIEW not in right and VIEW not in unlike, "no picture where there is nothing to hold side by side"
+
+
+def test_a_press_draws_once_below_the_text():
+    drawn = []
+
+    def picture():
+        drawn.append(1)
+        return ipywidgets.HTML("picture")
+
+    offer = Offer("<p>said</p>", picture)
+    assert not drawn and [type(child).__name__ for child in offer.children[:2]] == ["HTML", "Button"]
+    offer.button.click()
+    assert drawn == [1] and offer.button.disabled and offer.children[-1].value == "picture"
+    assert offer.fallback() == "<p>said</p>"
