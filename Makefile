@@ -19,7 +19,7 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=90
 # WHEELHOUSE=wheelhouse takes all packages from the folder that `make wheelhouse` made.
 export TORCH WHEELHOUSE
 
-.PHONY: help lab test test-notebooks lint notebooks mine bench site wheelhouse lock audit clean setup
+.PHONY: help lab test test-notebooks lint notebooks mine bench claims site wheelhouse lock audit clean setup
 
 help:  ## This list
 	@echo "make lab             open your copies of the notebooks in JupyterLab (PORT=8890 for another port)"
@@ -32,6 +32,7 @@ help:  ## This list
 	@echo "make wheelhouse      fetch all packages, into wheelhouse/, for a room without network"
 	@echo "make audit           ask whether a locked package has a known weakness"
 	@echo "make bench           the measurements"
+	@echo "make claims          what notebooks 08 to 11 say of their experiments, with more seeds; some minutes"
 	@echo "make lock            renew requirements/*.lock from pyproject.toml"
 	@echo "make clean           remove .venv and caches"
 	@echo "The first of these sets up .venv; it needs Python 3.11 or newer and the network."
@@ -61,6 +62,9 @@ mine: $(VENV)/ready
 
 site: $(VENV)/site-ready
 	@$(PY) tools/pages.py $(OUT)
+
+claims: $(VENV)/test-ready
+	@$(ONE_THREAD) $(PY) -m pytest -q -s tests/claims/claims_*.py
 
 bench: $(VENV)/bench-ready
 	@for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
