@@ -3,6 +3,7 @@
 import html
 
 import pytest
+import torch
 
 import mha_lib as mha
 from mha_lib.text import topics
@@ -19,11 +20,13 @@ def forget(monkeypatch):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_questions_are_well_formed(topic):
     for question in questions.load(topic).values():
-        assert 2 <= len(question.options) == len(set(question.options))
+        assert 3 <= len(question.options) == len(set(question.options))
         assert 0 <= question.right < len(question.options)
         assert question.ask.strip() and question.because.strip()
-        if question.wrong:
-            assert len(question.wrong) == len(question.options) and not question.wrong[question.right]
+        # Each wrong option is a mistake that people make, and is told what it overlooks.
+        for index, thought in enumerate(question.wrong):
+            assert bool(thought) == (index != question.right), question.name
+        assert len(question.wrong) == len(question.options)
 
 
 def said(reveal):
@@ -39,13 +42,13 @@ def test_reveal_without_a_prediction_still_answers():
 def test_a_choice_is_recorded_and_answered():
     ask = mha.predict("many_heads.weights")
     assert ask.choice.value is None
-    ask.choice.value = 2
+    ask.choice.value = 3
     text = said(mha.reveal("many_heads.weights"))
     assert "2000" in text and "It is not so" in text and "400, as before" in text
-    ask.choice.value = 0
+    ask.choice.value = 1
     assert "It is so" in said(mha.reveal("many_heads.weights"))
     # Running the cell again keeps what was chosen.
-    assert mha.predict("many_heads.weights").choice.value == 0
+    assert mha.predict("many_heads.weights").choice.value == 1
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -83,9 +86,9 @@ def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
     place = names.index("many_heads.weights")
     ask, title = quiz.asks[place], lambda: quiz.tabs.get_title(place)
     assert title() == f"{place + 1}"
-    ask.choice.value = 1
+    ask.choice.value = 2
     assert ask.answer.value.startswith("No. You scaled 400") and title() == f"{place + 1} ✗"
-    ask.choice.value = 0
+    ask.choice.value = 1
     assert ask.answer.value.startswith("Yes.") and title() == f"{place + 1} ✓"
     # Shown again, the quiz knows what was answered.
     assert mha.quiz("many_heads").tabs.get_title(place) == f"{place + 1} ✓"
@@ -105,3 +108,24 @@ def test_unknown_names_are_named(call):
         call("many_heads.nothing")
     with pytest.raises(ValueError, match="topic"):
         call("nowhere.nothing")
+
+
+def test_numbers_in_questions_are_so():
+    """What a question says of the example and of the library is computed here."""
+    questions_of = {topic: questions.load(topic) for topic in TOPICS}
+    moved = questions_of["splitting"]["splitting.moved"]
+    index = torch.arange(80).reshape(2, 4, 2, 5)
+    swapped = index.permute(0, 2, 1, 3)
+    changed = sum(place[1] != place[2] for place in (index >= 0).nonzero().tolist())
+    assert moved.options[1].startswith(f"{changed}:") and swapped.data_ptr() == index.data_ptr()
+    straight = questions_of["splitting"]["splitting.straight"]
+    X = torch.arange(80).reshape(2, 4, 10)
+    same = int((X.reshape(4, 4, 5) == mha.split_heads(X, 2)).sum())
+    assert straight.options[straight.right] == str(same) and f"{80 - same} are wrong" in straight.because
+    layer = mha.MultiHeadAttention(10, 10, 10, 10, 5)
+    weights = questions_of["many_heads"]["many_heads.weights"]
+    assert weights.options[weights.right].startswith(f"{sum(p.numel() for p in layer.parameters())},")
+    scale = questions_of["quiz"]["quiz.scale"]
+    q, k = torch.randn(2, 20_000, 64, generator=torch.Generator().manual_seed(0))
+    beyond = ((q * k).sum(-1) / 8).abs().gt(1).float().mean()
+    assert "one score in three" in scale.wrong[2] and abs(beyond - 1 / 3) < 0.03
