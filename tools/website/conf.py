@@ -27,11 +27,10 @@ html_css_files = ["pictures.css", "site.css"]
 html_js_files = [("pictures.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
 html_math_renderer = "mathml"
-html_theme_options = {
-    "use_download_button": False,
-    "show_toc_level": 2,
-    "article_header_end": ["toggle-secondary-sidebar.html", "article-header-buttons.html"],
-}
+templates_path = ["templates"]
+html_sidebars = {"**": ["home.html", "icon-links.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
+html_context = {"default_mode": "auto"}
+html_theme_options = {"use_download_button": False, "back_to_top_button": False, "show_toc_level": 2}
 
 
 def launch_options() -> dict:

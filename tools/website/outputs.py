@@ -40,14 +40,17 @@ class Rewriter:
 
     def _data(self, data: NotebookNode, shown: "Shown") -> NotebookNode:
         if MIME in data:
-            return NotebookNode({"text/html": self.picture(data[MIME], data["text/html"])})
+            state = json.loads(data[MIME]) if isinstance(data[MIME], str) else data[MIME]
+            return NotebookNode({"text/html": self.picture(state, data["text/html"])})
         if shown.question:
             return NotebookNode({"text/html": shown.question})
         if "image/png" in data:
             return NotebookNode({"text/html": self.still(data["image/png"], data["text/plain"])})
         if shown.widget:
-            note = f'<p class="mha-note">{html.escape(NEEDS_KERNEL)}</p>'
-            return NotebookNode({"text/html": f'<div class="mha-console">{note}{data["text/html"]}</div>'})
+            note = f'<p class="mha-site-note">{html.escape(NEEDS_KERNEL)}</p>'
+            return NotebookNode(
+                {"text/html": f'<div class="mha-site-console">{note}{data["text/html"]}</div>'}
+            )
         return data
 
     def picture(self, state: dict, fallback: str) -> str:
@@ -56,8 +59,8 @@ class Rewriter:
         plain = json.dumps(state["state"], separators=(",", ":")).replace("<", "\\u003c")
         name = html.escape(state["title"], quote=True)
         return (
-            f'<div class="mha-live" role="group" aria-label="{name}" data-module="{state["module"]}">'
-            f'<div class="mha-picture"></div><div class="mha-fallback-box">{fallback}</div>'
+            f'<div class="mha-site-live" role="group" aria-label="{name}" data-module="{state["module"]}">'
+            f'<div class="mha-site-picture"></div><div class="mha-site-fallback-box">{fallback}</div>'
             f'<script type="application/json">{plain}</script></div>'
         )
 
@@ -68,7 +71,9 @@ class Rewriter:
         self.stills.mkdir(parents=True, exist_ok=True)
         (self.stills / name).write_bytes(content)
         said = html.escape(alt.removeprefix("[picture]").strip(), quote=True)
-        return f'<img class="mha-still" loading="lazy" src="{self.up}_static/stills/{name}" alt="{said}">'
+        return (
+            f'<img class="mha-site-still" loading="lazy" src="{self.up}_static/stills/{name}" alt="{said}">'
+        )
 
 
 @dataclass(frozen=True)

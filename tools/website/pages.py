@@ -43,7 +43,7 @@ def write(source: Path) -> None:
     sheets.write(static / "sheets")
     (source / "sheets.md").write_text(_sheets_page(), "utf-8")
     (source / "glossary.md").write_text(glossary_page(), "utf-8")
-    (source / "index.md").write_text((ROOT / "README.md").read_text("utf-8") + _contents(), "utf-8")
+    (source / "index.md").write_text(front_page() + _contents(), "utf-8")
 
 
 def _copy(path: Path, target: Path) -> None:
@@ -71,6 +71,12 @@ def _write_pictures(static: Path, modules: set[str]) -> None:
     (static / "pictures.js").write_text(f"window.mhaScripts = {json.dumps(scripts)};\n", "utf-8")
     styles = [(STATIC / f"{name}.css").read_text("utf-8") for name in ("theme", *sorted(modules))]
     (static / "pictures.css").write_text("\n".join(styles), "utf-8")
+
+
+def front_page() -> str:
+    """Return the README; where it leads to the folder of solutions, the first of them is opened."""
+    first = next(path for path in notebooks() if path.parent.name == "solutions").relative_to(ROOT)
+    return (ROOT / "README.md").read_text("utf-8").replace("(notebooks/solutions)", f"({first.as_posix()})")
 
 
 def glossary_page() -> str:

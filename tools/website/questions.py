@@ -21,7 +21,7 @@ def _options(question: Question) -> str:
 
 def _said(sentences: list[str]) -> str:
     plain = json.dumps(sentences, ensure_ascii=False).replace("<", "\\u003c")
-    return f'<script type="application/json">{plain}</script><p class="mha-judged" role="status"></p>'
+    return f'<script type="application/json">{plain}</script><p class="mha-site-judged" role="status"></p>'
 
 
 def judged(question: Question, chosen: int) -> str:
@@ -47,14 +47,14 @@ def ask(question: Question, *, at_once: str = "") -> str:
     if at_once:
         tail = _said([question.feedback(i) for i in range(len(question.options))]) + _folded(question)
     else:
-        tail = f'<p class="mha-note">{html.escape(LATER)}</p>'
+        tail = f'<p class="mha-site-note">{html.escape(LATER)}</p>'
     number = f"<small>{html.escape(at_once)}</small> " if at_once else ""
     legend = f"<legend>{number}{html.escape(question.ask)}</legend>"
-    return f'<form class="mha-question"><fieldset>{legend}{_options(question)}</fieldset>{tail}</form>'
+    return f'<form class="mha-site-question"><fieldset>{legend}{_options(question)}</fieldset>{tail}</form>'
 
 
 def answer(question: Question) -> str:
     """Return what was predicted, once something is chosen above, and the answer, folded."""
     said = _said([judged(question, i) for i in range(len(question.options))])
     name = html.escape(question.name, quote=True)
-    return f'<div class="mha-answer" data-question="{name}">{_folded(question)}{said}</div>'
+    return f'<div class="mha-site-answer" data-question="{name}">{_folded(question)}{said}</div>'

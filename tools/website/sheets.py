@@ -47,11 +47,11 @@ def split_heads() -> Figure:
     h, d = ex.num_heads, D // ex.num_heads
     figure = _page(
         TITLES["split_heads.pdf"],
-        f"X has the shape ({B}, {L}, {D}). Cut each word's {D} features into {h} heads of {d} and stack them,\n"
+        f"X has the shape ({B}, {L}, {D}). Cut each word into {h} heads of {d} features and stack them,\n"
         "all heads of sentence 1, then all of sentence 2. Write each number where it goes.",
     )
     above = figure.subplots(
-        1, B, gridspec_kw={"left": 0.04, "right": 0.98, "top": 0.86, "bottom": 0.64, "wspace": 0.05}
+        1, B, gridspec_kw={"left": 0.04, "right": 0.95, "top": 0.86, "bottom": 0.64, "wspace": 0.05}
     )
     words = [f"word {number}" for number in range(1, L + 1)]
     for b, axes in enumerate(above):
@@ -92,7 +92,7 @@ def heatmaps() -> Figure:
             axes.set_ylim(L + 1.2, -0.9)
             figure.text(
                 *axes.get_position().corners()[0] - (0.0, 0.045),
-                "Head looks at: " + "_" * 30,
+                "Head looks at: " + "_" * 22,
                 fontsize=10,
                 color=INK,
             )

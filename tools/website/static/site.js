@@ -18,15 +18,15 @@
   async function start(live) {
     const [standalone, module] = await Promise.all([load("standalone"), load(live.dataset.module ?? "")]);
     const state = JSON.parse(live.querySelector(":scope > script")?.textContent ?? "{}");
-    await standalone.start(live.querySelector(".mha-picture"), module, state);
-    live.classList.add("mha-started");
+    await standalone.start(live.querySelector(".mha-site-picture"), module, state);
+    live.classList.add("mha-site-started");
   }
 
   /** The sentence for the chosen option, from the list beside the place where it is said.
    * @param {ParentNode} where @param {number} chosen */
   function say(where, chosen) {
     const said = JSON.parse(where.querySelector(":scope > script")?.textContent ?? "[]");
-    const place = where.querySelector(":scope > .mha-judged");
+    const place = where.querySelector(":scope > .mha-site-judged");
     if (place) place.textContent = said[chosen];
   }
 
@@ -35,10 +35,10 @@
   function chosen(event) {
     const input = event.target;
     if (!(input instanceof HTMLInputElement)) return;
-    const form = input.closest(".mha-question");
+    const form = input.closest(".mha-site-question");
     if (!form) return;
-    if (form.querySelector(":scope > .mha-judged")) say(form, Number(input.value));
-    for (const answer of document.querySelectorAll(".mha-answer")) {
+    if (form.querySelector(":scope > .mha-site-judged")) say(form, Number(input.value));
+    for (const answer of document.querySelectorAll(".mha-site-answer")) {
       if (answer instanceof HTMLElement && answer.dataset.question === input.name) say(answer, Number(input.value));
     }
   }
@@ -46,12 +46,12 @@
   /** Nothing is sent anywhere: Enter in a question must not load the page anew.
    * @param {Event} event */
   function stay(event) {
-    if (event.target instanceof HTMLElement && event.target.matches(".mha-question")) event.preventDefault();
+    if (event.target instanceof HTMLElement && event.target.matches(".mha-site-question")) event.preventDefault();
   }
 
   document.addEventListener("change", chosen);
   document.addEventListener("submit", stay);
-  const pictures = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".mha-live"));
+  const pictures = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".mha-site-live"));
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
