@@ -240,7 +240,9 @@ class Book:
             script = Path(axe.__file__).with_name("axe.min.js")
             # JupyterLab's require.js would swallow a script that finds `define`.
             self.page.evaluate(f"() => {{ const define = undefined; {script.read_text('utf-8')} }}")
-        found = self.page.evaluate("selector => axe.run(selector).then(r => r.violations)", selector)
+        found = self.page.evaluate(
+            "selector => axe.run(selector, {preload: false}).then(r => r.violations)", selector
+        )
         return [
             f"{v['id']} ({v['impact']}): {v['help']} — " + "; ".join(n["html"][:160] for n in v["nodes"][:3])
             for v in found
@@ -294,9 +296,9 @@ class Lab:
         book.page.locator(".reveal .slides > section.present .jp-Cell").first.wait_for()
 
     def show(self, path, *, reduced_motion=False, size=(1280, 720)) -> Book:
-        """Open an HTML file from disk, as a learner who double-clicks it does."""
+        """Open an HTML file from disk, as a learner who double-clicks it does, or an address of a server."""
         book = self._book(Path(path), size, reduced_motion)
-        book.page.goto(Path(path).resolve().as_uri())
+        book.page.goto(path if str(path).startswith("http") else Path(path).resolve().as_uri())
         return book
 
     def close(self):

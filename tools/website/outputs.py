@@ -40,8 +40,7 @@ class Rewriter:
 
     def _data(self, data: NotebookNode, shown: "Shown") -> NotebookNode:
         if MIME in data:
-            state = json.loads(data[MIME]) if isinstance(data[MIME], str) else data[MIME]
-            return NotebookNode({"text/html": self.picture(state, data["text/html"])})
+            return NotebookNode({"text/html": self.picture(json.loads(data[MIME]), data["text/html"])})
         if shown.question:
             return NotebookNode({"text/html": shown.question})
         if "image/png" in data:
