@@ -1,4 +1,4 @@
-"""The built site, walked with the network closed: from a server and from files, light, dark and on a phone."""
+"""The built site, walked with the network closed: from a server and from files, in every dress."""
 
 import re
 from html.parser import HTMLParser
@@ -56,7 +56,7 @@ def read(site):
 
 def test_every_notebook_has_its_page_and_the_front_page_leads_to_it(site, read):
     leads = {(site / unquote(urlsplit(link).path)).resolve() for link in read[site / "index.html"].links}
-    for name in BOOKS + FRONT[:-1]:
+    for name in BOOKS + FRONT[1:-1]:
         assert (site / name).is_file() and (site / name) in leads, name
 
 
@@ -127,8 +127,7 @@ def test_a_moving_picture_that_is_committed_carries_its_state(path):
     for cell in nbformat.read(path, as_version=4).cells:
         last = cell.source.strip().splitlines()[-1:] or [""]
         if cell.cell_type == "code" and last[0].startswith(tuple(f"mha.widgets.{name}(" for name in MOVING)):
-            big = any("weights of" in str(output) for output in cell.outputs)
-            assert big or any(MIME in output.get("data", {}) for output in cell.outputs), "make notebooks"
+            assert any(MIME in output.get("data", {}) for output in cell.outputs), "make notebooks"
 
 
 def started(book):
@@ -169,7 +168,8 @@ def test_tensor_moves_moves_without_a_kernel(lab, address):
 def test_the_explorer_answers_without_a_kernel(lab, address, name):
     book = lab.show(address(name))
     picture = started(book).first
-    assert picture.locator(".mha-explorer, [class^=mha-]").count() > 0
+    words = picture.get_by_role("button").all_inner_texts()
+    assert words, "no word to point at"
     assert not picture.locator(".mha-site-fallback-box").is_visible()
 
 
@@ -190,7 +190,7 @@ def test_a_prediction_is_judged_where_its_answer_is(lab, address):
 
 def test_the_quiz_judges_at_once_and_by_keyboard(lab, address):
     book = lab.show(address(LOOKED_AT))
-    form = book.page.locator("form.mha-site-question", has_text="1 of ")
+    form = book.page.locator("form.mha-site-question", has_text=re.compile("^1 of "))
     form.get_by_role("radio").first.focus()
     book.page.keyboard.press("Space")
     assert re.match("(Yes|No)\\.", form.locator(".mha-site-judged").inner_text())

@@ -26,6 +26,7 @@ html_static_path = []  # see setup: it stands among the sources
 html_css_files = ["pictures.css", "site.css"]
 html_js_files = [("pictures.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
+html_show_search_summary = False  # a page from a file may not fetch the pages that it would quote
 html_math_renderer = "mathml"
 templates_path = ["templates"]
 html_sidebars = {"**": ["home.html", "icon-links.html", "search-button-field.html", "sbt-sidebar-nav.html"]}

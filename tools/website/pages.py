@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -16,9 +15,6 @@ from .outputs import Rewriter
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 PLAIN = ("docs", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "notebooks/images")
-GLOSSARY_ROW = re.compile(
-    r"^\| (?P<term>[^|]+) \| (?P<chinese>[^|]*) \| (?P<here>[^|]*) \| (?P<shape>[^|]*) \|", re.M
-)
 
 
 def notebooks(root: Path = ROOT) -> list[Path]:
@@ -83,13 +79,12 @@ def glossary_page() -> str:
     """Return notebook 00's glossary as one that Sphinx indexes."""
     start = nbformat.read(ROOT / "notebooks" / "00_start_here.ipynb", as_version=4)
     table = next(cell.source for cell in start.cells if cell.source.startswith("## Glossary"))
-    rows = [row.groupdict() for row in GLOSSARY_ROW.finditer(table)][2:]
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines]
     entries = []
-    for row in sorted(rows, key=lambda row: row["term"].lower()):
-        row = {name: value.strip() for name, value in row.items()}
-        shape = f" Shape: {row['shape']}." if row["shape"] else ""
-        chinese = f"{row['chinese']}. " if row["chinese"] else ""
-        entries.append(f"{row['term']}\n  {chinese}{row['here']}{shape}\n")
+    for term, chinese, here, shape, _ in sorted(rows, key=lambda row: row[0].lower()):
+        said = [f"{chinese}." if chinese else "", f"{here}.", f"Shape: {shape}." if shape else ""]
+        entries.append(f"{term}\n  {' '.join(filter(None, said))}\n")
     return "# Glossary\n\n:::{glossary}\n" + "\n".join(entries) + ":::\n"
 
 
