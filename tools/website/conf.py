@@ -23,6 +23,7 @@ exclude_patterns = ["_static"]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = []  # see setup: it stands among the sources
+html_favicon = "static/favicon.svg"
 html_css_files = ["pictures.css", "site.css"]
 html_js_files = [("pictures.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False

@@ -16,6 +16,8 @@ from mha_lib.widgets.questions import question, quiz_questions
 
 from .questions import answer, ask
 
+# A corner that names nothing is no heading: a screen reader would read out an empty one.
+EMPTY_HEADING, CORNER = '<th scope="col"></th>', "<td></td>"
 NEEDS_KERNEL = "A still: this console computes with PyTorch, so it needs the notebook."
 
 
@@ -35,7 +37,10 @@ class Rewriter:
         shown = shown_by(cell.source)
         for output in cell.outputs:
             if "data" in output:
-                output.data = self._data(output.data, shown)
+                data = self._data(output.data, shown)
+                if "text/html" in data:
+                    data["text/html"] = data["text/html"].replace(EMPTY_HEADING, CORNER)
+                output.data = data
                 output.metadata = NotebookNode()
 
     def _data(self, data: NotebookNode, shown: "Shown") -> NotebookNode:
