@@ -14,12 +14,12 @@ OUT ?= site
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # In the order of the files: the browser tests, few and long, come first, so that neither waits at the end.
 PYTEST := $(ONE_THREAD) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=90
+NBVAL := -p tools.nbval_report --nbval --nbval-current-env --nbval-cell-timeout=90
 # TORCH=cpu takes PyTorch's build without CUDA, which is smaller by gigabytes on Linux;
 # WHEELHOUSE=wheelhouse takes all packages from the folder that `make wheelhouse` made.
 export TORCH WHEELHOUSE
 
-.PHONY: help lab test test-notebooks lint notebooks mine bench claims site wheelhouse lock audit clean setup
+.PHONY: help lab test test-notebooks lint notebooks mine bench claims site links wheelhouse lock audit mutants steady clean setup
 
 help:  ## This list
 	@echo "make lab             open your copies of the notebooks in JupyterLab (PORT=8890 for another port)"
@@ -29,10 +29,13 @@ help:  ## This list
 	@echo "make lint            ruff on code and notebooks, mypy on mha_lib"
 	@echo "make notebooks       run and clean all notebooks in place (NB=notebooks/03_....ipynb for one)"
 	@echo "make site            the whole collection as a website that needs no network (OUT=site)"
+	@echo "make links           write the launch links that pyproject.toml asks for"
 	@echo "make wheelhouse      fetch all packages, into wheelhouse/, for a room without network"
 	@echo "make audit           ask whether a locked package has a known weakness"
 	@echo "make bench           the measurements"
 	@echo "make claims          what notebooks 08 to 11 say of their experiments, with more seeds; some minutes"
+	@echo "make mutants         break a copy of the library on purpose and see which checks notice"
+	@echo "make steady          run what rests on time or training fifty times beside busy processes"
 	@echo "make lock            renew requirements/*.lock from pyproject.toml"
 	@echo "make clean           remove .venv and caches"
 	@echo "The first of these sets up .venv; it needs Python 3.11 or newer and the network."
@@ -53,6 +56,8 @@ lint: $(VENV)/test-ready
 	$(PY) -m ruff check mha_lib tests tools notebooks
 	$(PY) -m ruff format --check mha_lib tests tools
 	$(PY) -m mypy
+	$(PY) tools/check_scripts.py
+	@$(PY) tools/size.py
 
 notebooks: $(VENV)/ready
 	@$(ONE_THREAD) $(PY) tools/refresh.py $(NB)
@@ -61,7 +66,7 @@ mine: $(VENV)/ready
 	@$(PY) tools/mine.py
 
 site: $(VENV)/site-ready
-	@$(PY) tools/pages.py $(OUT)
+	@PYTHONPATH=tools $(PY) -m website $(OUT)
 
 claims: $(VENV)/test-ready
 	@$(ONE_THREAD) $(PY) -m pytest -q -s tests/claims/claims_*.py
@@ -69,11 +74,20 @@ claims: $(VENV)/test-ready
 bench: $(VENV)/bench-ready
 	@for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
 
+mutants: $(VENV)/test-ready
+	@$(ONE_THREAD) $(PY) tools/mutants.py $(MUTANTS)
+
+steady: $(VENV)/test-ready
+	@$(ONE_THREAD) $(PY) tools/steady.py
+
 lock: $(VENV)/ready
 	@$(PY) -m pip install -q uv && $(PY) tools/lock.py
 
 wheelhouse: $(VENV)/ready
 	@$(PY) tools/install.py wheelhouse
+
+links: $(VENV)/ready
+	@$(PY) tools/links.py
 
 audit: $(VENV)/ready
 	@$(PY) -m pip install -q pip-audit

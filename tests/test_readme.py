@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/classroom.md")
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -35,7 +35,7 @@ def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text("utf-8")
     for address in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"https?:|#", address):
-            assert (ROOT / address).exists(), f"{page} leads to {address}"
+            assert ((ROOT / page).parent / address).exists(), f"{page} leads to {address}"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,14 +1,10 @@
 """Sphinx's settings: nothing is executed, and no page asks another host for anything."""
 
-import tomllib
 from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
-
-ROOT = Path(__file__).resolve().parents[2]
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-LINKS = PYPROJECT["tool"]["mha"]
+from links import Links, settings
 
 project = "Multi-head attention, seen"
 author = copyright = ""
@@ -35,24 +31,24 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {"use_download_button": False, "back_to_top_button": False, "show_toc_level": 2}
 
 
-def launch_options() -> dict:
+def launch_options(links: Links) -> dict:
     """Return what the theme needs for its launch buttons; nothing where nothing is published."""
-    if not LINKS["repository"]:
+    if not links.repository:
         return {}
     buttons = {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com"}
     buttons["notebook_interface"] = "jupyterlab"
-    if LINKS["hub"]:
-        buttons["jupyterhub_url"] = LINKS["hub"]
+    if links.hub:
+        buttons["jupyterhub_url"] = links.hub
     return {
-        "repository_url": LINKS["repository"],
-        "repository_branch": LINKS["branch"],
+        "repository_url": links.repository,
+        "repository_branch": links.branch,
         "path_to_docs": "",
         "use_repository_button": True,
         "launch_buttons": buttons,
     }
 
 
-html_theme_options |= launch_options()
+html_theme_options |= launch_options(settings())
 
 
 def _mathml(translator, node: nodes.Element, *, block: bool) -> None:
