@@ -126,25 +126,28 @@ def refresh(path: Path) -> Refreshed:
         return Refreshed(path, "a cell changed its own source; nothing was written")
     if path.read_bytes() != before:
         return Refreshed(path, "it was saved while it ran; nothing was written, run this again")
-    _write(notebook, path, before)
-    return Refreshed(path, changes=changes(committed, notebook))
+    return Refreshed(path, _write(notebook, path, before), changes(committed, notebook))
 
 
-def _write(notebook, path: Path, before: bytes) -> None:
+def _write(notebook, path: Path, before: bytes) -> str:
+    """Put the notebook in place, whole or not at all; return "", or why it could not be written."""
     fresh = path.with_suffix(".fresh")
-    nbformat.write(notebook, fresh)
-    if fresh.read_bytes() == before:
-        fresh.unlink()
-    else:
-        os.replace(fresh, path)
+    try:
+        nbformat.write(notebook, fresh)
+        if fresh.read_bytes() != before:
+            os.replace(fresh, path)
+    except OSError as error:  # a full disk, a folder that is read-only
+        return f"could not be written ({error.strerror}); it is as it was. Make room, then run this again"
+    finally:
+        fresh.unlink(missing_ok=True)
+    return ""
 
 
 def clean_only(path: Path) -> Refreshed:
     """Take out of one notebook what no reader needs, and run nothing."""
     notebook = nbformat.read(path, as_version=4)
     clean(notebook)
-    _write(notebook, path, path.read_bytes())
-    return Refreshed(path)
+    return Refreshed(path, _write(notebook, path, path.read_bytes()))
 
 
 def main(arguments: list[str]) -> int:

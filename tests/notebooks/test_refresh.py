@@ -1,9 +1,11 @@
 """Refreshing a notebook: runs it, cleans it, keeps what a person wrote, and nbval agrees."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -98,6 +100,18 @@ def test_work_that_is_saved_meanwhile_is_not_overwritten(tmp_path):
     path, before = one_cell(tmp_path, source)
     assert "saved while it ran" in refresh.refresh(path).trouble
     assert path.read_bytes() == before + b" "
+
+
+def test_a_full_disk_takes_nothing_away(tmp_path, monkeypatch):
+    path, before = one_cell(tmp_path, "1 + 1")
+
+    def full(notebook, file):
+        Path(file).write_text("half of i")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(refresh.nbformat, "write", full)
+    assert "No space left on device" in refresh.refresh(path).trouble
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["one.ipynb"]
 
 
 def test_the_command_says_which_failed_and_goes_on(tmp_path, capsys):
