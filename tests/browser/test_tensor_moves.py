@@ -169,6 +169,16 @@ def test_left_and_right_step_from_anywhere_in_the_widget(lab, tmp_path, place):
     assert focused
 
 
+def test_a_key_that_comes_during_a_move_goes_on_from_its_end(lab, tmp_path):
+    page = lab.show(TensorMoves(RIGHT).save_html(tmp_path / "moves.html")).page
+    page.locator(".mha-stage").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    widget = page.locator(".mha-moves")
+    expect(widget.locator(".mha-count")).to_have_text("step 3 of 3")
+    agrees(widget, RIGHT.steps[3], variants(3))
+
+
 def test_what_runs_a_cell_runs_it_from_inside_the_widget(lab):
     book = lab.open(
         ["runs = []", SETUP, "runs.append(1)\nmha.widgets.TensorMoves.playground()", "print(len(runs))"]

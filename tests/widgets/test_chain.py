@@ -1,6 +1,7 @@
 """The playground's chain: stopped in time, and by nothing that it can catch."""
 
 import threading
+import time
 
 import pytest
 import torch
@@ -31,6 +32,30 @@ def test_a_chain_that_catches_every_exception_is_stopped():
     for thread in threading.enumerate()[before:]:
         thread.join(5)
     assert threading.active_count() == before
+
+
+def test_a_chain_that_only_waits_is_stopped_too():
+    with pytest.raises(ChainError, match="longer than 0.1 seconds"):
+        limited(lambda: time.sleep(1), seconds=0.1)
+
+
+def test_a_chain_is_not_blamed_for_what_others_do_on_the_machine():
+    """Three busy threads share one interpreter: 0.2 s of work take longer on the clock."""
+    ended = threading.Event()
+    others = [threading.Thread(target=_busy_until, args=(ended,)) for _ in range(2)]
+    for other in others:
+        other.start()
+    try:
+        assert limited(lambda: sum(range(2_000_000)), seconds=2) == 1999999000000
+    finally:
+        ended.set()
+        for other in others:
+            other.join()
+
+
+def _busy_until(ended):
+    while not ended.is_set():
+        sum(range(1000))
 
 
 def test_what_a_chain_raises_comes_through_and_what_it_gives_too():

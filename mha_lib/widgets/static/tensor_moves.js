@@ -877,7 +877,7 @@ class Reader {
 
 /** Holds the place on the way, 0 … last, and lets it run. `view` draws, `settled` hears of each rest. */
 class Player {
-  view; pace; calm; at; goal; playing; from; frame; timer;
+  view; pace; calm; at; goal; playing; running; from; frame; timer;
   constructor(view, pace, calm) {
     Object.assign(this, { view, pace, calm, at: 0, goal: 0, playing: false });
   }
@@ -896,10 +896,17 @@ class Player {
       this.view.pose(t, this.at);
       this.frame = requestAnimationFrame(tick);
     };
+    this.running = true;
     this.view.pose(0, from);
     this.frame = requestAnimationFrame(tick);
   }
+  /** The step before or after: of the one that is being travelled to, or of a place between two. */
+  beside(way) {
+    if (this.running) return this.goal + way;
+    return way > 0 ? Math.floor(this.at) + 1 : Math.ceil(this.at) - 1;
+  }
   arrive() {
+    this.running = false;
     this.at = this.goal;
     this.view.pose(1, this.at);
     if (this.playing) this.timer = setTimeout(() => this.on(), this.pace() * 1000 * REST);
@@ -922,11 +929,12 @@ class Player {
   }
   on() {
     if (this.at >= this.view.last()) this.stop();
-    else this.view.go(Math.floor(this.at) + 1);
+    else this.view.go(this.beside(1));
   }
   halt() {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
+    this.running = false;
     this.from = undefined;
   }
   stop() {
@@ -1155,8 +1163,8 @@ class Widget {
       calm: this.calm,
       step: move,
       first: () => move(0),
-      previous: () => move(Math.ceil(this.player.at) - 1),
-      next: () => move(Math.floor(this.player.at) + 1),
+      previous: () => move(this.player.beside(-1)),
+      next: () => move(this.player.beside(1)),
       last: () => move(this.last()),
       play: () => (this.player.playing ? this.player.stop() : this.player.play()),
       read: () => this.read(),
