@@ -11,7 +11,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from types import CodeType
 from typing import Any, TypeVar
@@ -31,7 +33,7 @@ text = sentences("chain")
 SIZES = {"sentences": 2, "words": 4, "features": 10, "heads": 2}
 CHAIN = "X.reshape(B, L, h, d).permute(0, 2, 1, 3).reshape(B * h, L, d)"
 SECONDS = 5.0  # of work; a machine that is shared with others may take longer for them
-WAITING = 2  # times as long a chain may take in all
+WAITING = 4  # times as long a chain may take on the clock
 _FILE = "<your chain>"
 _Made = TypeVar("_Made")
 
@@ -85,10 +87,16 @@ def _hollow(value: Any) -> Any:
     return type(value)(map(_hollow, value)) if type(value) in (tuple, list) else value
 
 
+@cache
+def _load_sizes() -> None:
+    """Let torch load what it knows of sizes, once and unhurried: a stop in its midst would spoil it."""
+    torch.empty(1, 1, device="meta").repeat(2, 2).reshape(-1)
+
+
 def limited(run: Callable[[], _Made], seconds: float = SECONDS) -> _Made:
     """Return what `run` returns, or raise what it raises; ChainError if it takes too long.
 
-    `seconds` of its own work are counted, and twice as many on the clock.
+    `seconds` of its own work are counted, and WAITING times as many on the clock.
     """
     made: list[_Made] = []
     raised: list[BaseException] = []
@@ -99,6 +107,7 @@ def limited(run: Callable[[], _Made], seconds: float = SECONDS) -> _Made:
         except BaseException as error:  # handed on to the caller
             raised.append(error)
 
+    _load_sizes()
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     end = time.monotonic() + WAITING * seconds
@@ -131,9 +140,10 @@ def _stop(thread: threading.Thread) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop))
 
 
-def evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
+def evaluate(chain: str, sizes: Mapping[str, int], guard: bool = True) -> Recording:
     """Run the learner's text on an X of these sizes, in the notebook's namespace.
 
+    With `guard` no step may make more cells than a picture holds.
     Raises: ChainError for what cannot be shown; whatever the text itself raises.
     """
     B, L, D, h = (sizes[name] for name in SIZES)
@@ -152,7 +162,7 @@ def evaluate(chain: str, sizes: Mapping[str, int]) -> Recording:
 
     X = torch.arange(float(B * L * D)).reshape(B, L, D)
     try:
-        with _Guard():
+        with _Guard() if guard else nullcontext():
             return watch(learners, X, num_heads=h)
     except MhaError as error:
         raise ChainError(text.not_followed.format(said=error.said or error)) from error

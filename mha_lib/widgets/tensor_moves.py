@@ -59,7 +59,7 @@ class TensorMoves(BrowserPicture):
         The chain may use X, B, L, D, h, d (its width), torch, and the notebook's own names.
         """
         sizes = {**SIZES, **sizes}
-        widget = cls(evaluate(chain, sizes))  # the notebook's own chain: it may take its time
+        widget = cls(evaluate(chain, sizes, guard=False))  # the notebook's own chain may take its time
         widget.pictures = {**widget.pictures, "edit": {"chain": chain, "sizes": sizes}}
         return widget
 
