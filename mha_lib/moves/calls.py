@@ -16,7 +16,8 @@ MOVES = frozenset(
     contiguous clone chunk tensor_split split split_with_sizes hsplit vsplit dsplit unbind stack cat
     concat concatenate hstack vstack dstack column_stack row_stack __getitem__ narrow select flip
     fliplr flipud roll rot90 repeat tile repeat_interleave pad constant_pad_nd index_select gather take
-    take_along_dim masked_select diagonal unfold as_strided tril triu detach data alias block_diag diag
+    take_along_dim masked_select diagonal unfold as_strided tril triu detach data alias block_diag
+    diag diag_embed
     atleast_1d atleast_2d atleast_3d permute_copy transpose_copy view_copy expand_copy __reversed__
     t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ requires_grad_ __iter__
     scatter index_copy index_put masked_scatter slice_scatter select_scatter diagonal_scatter

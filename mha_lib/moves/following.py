@@ -262,4 +262,7 @@ class Recorder(TorchFunctionMode):
             return False
         same = (step.stride, step.offset) == (tensor.stride(), int(tensor.storage_offset()))
         memory = self.memories[key(tensor)]
+        if not memory.shows(tensor):  # its cells were numbered for that step alone
+            last = self.frames[-1].steps
+            return id(tensor) in self._shown and last[self._last_step(tensor) - self._count] is step
         return same and step.values.dtype == tensor.dtype and memory.read(tensor).equal(step.ids)

@@ -48,7 +48,9 @@ class Memory:
         return tensor.dtype == self.contents.dtype and not tensor.is_conj() and not tensor.is_neg()
 
     def read(self, tensor: Tensor) -> Tensor:
-        """Return the cells of a tensor in this memory, in its shape."""
+        """Return the cells of a tensor in this memory, in its shape; nowhere if it shows other numbers."""
+        if not self.shows(tensor):
+            return torch.full(tuple(tensor.shape), NOWHERE)
         return self.ids.as_strided(tensor.shape, tensor.stride(), int(tensor.storage_offset()))
 
     def write(self, tensor: Tensor, ids: Tensor) -> None:

@@ -1,7 +1,9 @@
 """Watch what any function does to every cell of a tensor. torch decides what happened."""
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -14,7 +16,7 @@ from .following import Recorder
 from .meaning import explain
 from .memory import copies
 from .recording import Recording
-from .refusal import Reason, compilations, not_followed
+from .refusal import not_followed
 
 text = sentences("moves")
 
@@ -53,20 +55,24 @@ def watch(
     recorder = Recorder()
     given = dict(zip(inputs, copies(inputs.values()), strict=True))
     recorder.start(given)
-    before = compilations(fn)
-    with recorder:
+    with _as_written(), recorder:
         result = fn(**given) if isinstance(X, Mapping) else fn(*given.values())
     if not tensors_of(result):
         raise type_error("fn", "a function that gives a tensor back", type(result).__name__)
     returned = recorder.finish(result)
     if not returned:
-        compiled = before < 0 or compilations(fn) != before
-        raise not_followed([*([Reason.COMPILED] if compiled else []), *recorder.reasons])
+        raise not_followed(recorder.reasons)
     frames, origins, heads = explain(recorder.frames, recorder.numbers.origins, axes, num_heads)
     steps = [step for frame in frames for step in frame.steps]
     places = {id(step.ids): number for number, step in enumerate(steps)}
     results = tuple(steps[places[id(step.ids)]] for step in returned)
     return Recording(tuple(frames), tuple(origins), heads, spoken, result, results)
+
+
+def _as_written() -> AbstractContextManager[object]:
+    """Let compiled functions run as they were written, where torch.compile is in use."""
+    in_use = hasattr(sys.modules.get("torch._dynamo"), "OptimizedModule")
+    return torch.compiler.set_stance("force_eager") if in_use else nullcontext()
 
 
 def _inputs(fn: Callable[..., Any], X: Given) -> dict[str, Tensor]:

@@ -13,7 +13,7 @@ import numpy as np
 from ..text import sentences
 from .compare import Comparison, compare, verdict_sentence
 from .labels import Parts
-from .layout import Label, Picture, pictures, place
+from .layout import CELL, Label, Picture, pictures, place
 from .looks import EACH_CELL, Looks, Paint, check_size, looks
 from .recording import Frame, Recording
 from .tape import moved, tape_words
@@ -22,7 +22,7 @@ text = sentences("moves")
 ROOM = 460  # pixels of the layout, so that two panels stand side by side
 PANELS = 4
 _WIRES = "border-collapse:separate;border-spacing:1px;font:12px/1.3 ui-monospace,monospace;margin:2px 0"
-_LABEL = "text-align:center;font-weight:600;padding:0 4px;border-bottom:1px solid;background:none"
+_LABEL = "white-space:nowrap;font-weight:600;padding:0 4px;border-bottom:1px solid;background:none"
 _NAME = "text-align:right;font-weight:400;padding:0 6px;background:none"
 _WRONG = "outline:2px solid #c00030;outline-offset:-2px"
 
@@ -50,7 +50,7 @@ def still(recording: Recording, beside: Recording | None = None) -> str:
     panels = [*_panels(recording, None, PANELS if beside is None else 2)]
     if beside is not None:
         panels += _panels(beside, comparison, 1)
-    said = f"<p><b>{escape(verdict_sentence(comparison))}</b></p>\n" if comparison else ""
+    said = f"<p><strong>{escape(verdict_sentence(comparison))}</strong></p>\n" if comparison else ""
     row = "display:flex;flex-wrap:wrap;gap:8px 28px;align-items:flex-start"
     return f'<div style="{row}">\n' + "\n".join(panels) + f"\n</div>\n{said}"
 
@@ -93,7 +93,7 @@ def _movement(before: Frame, frame: Frame) -> int:
 def _facts(number: int, before: Frame, frame: Frame) -> str:
     step = frame.steps[0]
     lines = [
-        f"<b><code>{number}. {escape(frame.operation)}</code></b>",
+        f"<strong><code>{number}. {escape(frame.operation)}</code></strong>",
         escape(f"{step.shape} = ({', '.join(step.axis_names)}), {text.labels['stride']} {step.stride}"),
         escape(" ".join(filter(None, [frame.sentence, _tape(before, frame)]))),
     ]
@@ -118,10 +118,14 @@ def _table(frame: Frame, picture: Picture, look: Looks, first: int, against: Com
         for k, cell in enumerate(step.ids.flatten().tolist()):
             paint = look.palette[look.colours[cell]] if cell >= 0 else None
             entries[y[k], x[k]] = _Entry(_cell(shown[k], paint, bool(marks[k])))
-    columns = sorted({x for _, x in entries} | {label.x for label in picture.rows})
+    places, names = sorted({x for _, x in entries}), {label.x for label in picture.rows}
+    gaps = [
+        a + CELL[0] for a, b in zip(places, places[1:], strict=False) if CELL[0] + 1 < b - a < 2 * CELL[0]
+    ]
+    cells = sorted({*places, *gaps})  # where the tensor is cut, an empty column
+    columns = sorted({*cells, *names})
     for label in picture.rows:
         entries[label.y, label.x] = _Entry(f'<th style="{_NAME}">{_said(label.parts)}</th>')
-    cells = [x for x in columns if not any(x == label.x for label in picture.rows)]
     for label in (*picture.blocks, *picture.brackets):
         if spanned := [x for x in cells if label.x - 1 <= x < label.x + label.width - 1]:
             entries[label.y, spanned[0]] = _Entry(_heading(label, len(spanned)), len(spanned))

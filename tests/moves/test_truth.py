@@ -1,0 +1,237 @@
+"""An independent check of every recording: what a cell claims is what it holds.
+
+Nothing of the recorder is used here: the numbers that torch computed are all there is.
+"""
+
+import numpy as np
+import pytest
+import torch
+from moves.corpus_of_moves import ATTENTION, CORPUS, MERGES, MOVES, SPLITS, X
+
+import mha_lib as mha
+from mha_lib.moves.compare import Verdict, compare
+from mha_lib.moves.layout import pictures, place
+from mha_lib.moves.looks import looks, short
+from mha_lib.moves.recorder import watch
+from mha_lib.moves.recording import Kind
+
+
+def numbers_of(tensor):
+    kind = torch.complex128 if tensor.is_complex() else torch.float64
+    return tensor.detach().flatten().to(kind).numpy()
+
+
+def check(recording):
+    """Return how many cells of all steps claim an origin in which another number stood."""
+    false = 0
+    steps = recording.steps
+    for step in steps:
+        assert step.values.shape == step.shape == tuple(step.ids.shape)
+        ids, own = step.ids.flatten().numpy(), numbers_of(step.values)
+        for origin in recording.origins:
+            inside = (ids >= origin.start) & (ids < origin.stop)
+            if not inside.any():
+                continue
+            born = steps[origin.step]
+            home = {int(i): v for i, v in zip(born.ids.flatten(), numbers_of(born.values), strict=True)}
+            wanted = np.array([home[i] for i in ids[inside].tolist()])
+            same = (wanted == own[inside]) | (np.isnan(wanted) & np.isnan(own[inside]))
+            false += int((~same).sum())
+        walked = step.memory.as_strided(step.shape, step.stride, step.offset) if step.shares_memory else None
+        if walked is not None and step.memory.numel() and step.origin == recording.origins[0].name:
+            assert walked.equal(step.ids) or not step.values.is_floating_point()
+    return false
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    torch.manual_seed(0)
+    made = {}
+    for name, fn in CORPUS.items():
+        given = X.clone().requires_grad_("gradient" in name)
+        torch.manual_seed(1)
+        recording = watch(fn, given)
+        torch.manual_seed(1)
+        made[name] = recording, fn(X.clone().requires_grad_("gradient" in name))
+    return made
+
+
+def parts(result):
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def test_there_are_enough_functions():
+    assert len(CORPUS) >= 150
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_every_cell_holds_the_number_of_its_origin(recorded, name):
+    assert check(recorded[name][0]) == 0
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_watching_changes_nothing_and_the_result_is_what_is_shown_last(recorded, name):
+    recording, unwatched = recorded[name]
+    watched = parts(recording.result)
+    assert len(recording.result_steps) == len(watched) == len(parts(unwatched))
+    for step, one, other in zip(recording.result_steps, watched, parts(unwatched), strict=True):
+        near = 1e-5 if name == "new: torch's layer" else 0  # it has a faster way when nobody watches
+        torch.testing.assert_close(one, other, equal_nan=True, rtol=near, atol=near)
+        torch.testing.assert_close(step.values, one.detach().resolve_conj(), equal_nan=True, rtol=0, atol=0)
+        assert any(step is each for each in recording.frames[-1].steps)
+
+
+OF_ITS_OWN_TYPE = {  # functions on whose way numbers change because their type does
+    f"move: {name}"
+    for name in [
+        "view as integers",
+        "complex",
+        "complex, conjugated",
+        "view_as_real",
+        "long",
+        "half of too much",
+        "bfloat16",
+    ]
+}
+MOVING = [f"{kind}: {n}" for kind, d in [("split", SPLITS), ("merge", MERGES), ("move", MOVES)] for n in d]
+
+
+@pytest.mark.parametrize("name", sorted(set(MOVING) - OF_ITS_OWN_TYPE))
+def test_a_move_is_a_move(recorded, name):
+    """No cell starts anew on a way that only moves numbers; a comparison with them is new."""
+    for frame in recorded[name][0].frames:
+        new = frame.kind in (Kind.NEW_VALUES, Kind.OUTSIDE)
+        assert not new or all(step.values.dtype == torch.bool for step in frame.steps), frame.operation
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_every_drawn_number_is_the_tensors_own(recorded, name):
+    recording, _ = recorded[name]
+    for step, shown in zip(recording.steps, looks(recording).numbers, strict=True):
+        values = step.values.flatten()
+        assert list(shown) == [
+            short(v)
+            for v in (values.float() if values.dtype in (torch.half, torch.bfloat16) else values).tolist()
+        ]
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_every_name_beside_a_row_is_that_of_all_its_cells(recorded, name):
+    """Read off the numbers of X, which are their addresses and a quarter; only X's own cells are judged."""
+    recording, _ = recorded[name]
+    for frame, drawn in zip(recording.frames, pictures(recording), strict=True):
+        for step, piece in zip(frame.steps, drawn.pieces, strict=True):
+            if step.origin != recording.origins[0].name or not step.ids.numel() or not step.shape:
+                continue
+            x, y = (
+                np.broadcast_to(side, (step.ids.numel(),))
+                for side in place(piece, list(np.indices(step.shape).reshape(len(step.shape), -1)))
+            )
+            addresses = step.addresses.flatten().numpy()
+            for label in drawn.rows:
+                text = label.parts[0].text
+                right = [other.x for other in drawn.rows if other.y == label.y and other.x > label.x]
+                row = addresses[(y == label.y) & (x > label.x) & (x < min(right, default=1e9))]
+                row = row[row >= 0]
+                if text.startswith("word ") and len(label.parts) == 1:
+                    assert {f"word {n // 10 % 4 + 1}" for n in row} <= {text}, step.operation
+                if text.startswith("sentence ") and len(label.parts) == 1:
+                    assert {f"sentence {n // 40 + 1}" for n in row} <= {text}, step.operation
+
+
+REFUSED = {
+    "numpy": (lambda X: torch.from_numpy(X.numpy() * 1), "leave torch"),
+    "tolist": (lambda X: torch.tensor(X.tolist()), "leave torch"),
+    "item": (lambda X: torch.full((2,), X[0, 0, 0].item()), "leave torch"),
+    "a tensor from outside": (lambda X: torch.ones(3), "outside"),
+    "its shape alone": (lambda X: torch.zeros_like(X), "outside"),
+    "vmap": (lambda X: torch.vmap(lambda x: x * 2)(X), "hide their tensors"),
+    "a gradient transform": (lambda X: torch.func.grad(lambda x: (x**2).sum())(X), "hide their tensors"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_names_its_true_reason(name):
+    fn, reason = REFUSED[name]
+    with pytest.raises(mha.InputValueError, match=reason):
+        watch(fn, X)
+
+
+def test_a_compiled_function_is_watched_as_it_was_written():
+    recording = watch(torch.compile(lambda X: (X.mT * 2).flip(0), backend="eager"), X)
+    assert check(recording) == 0
+    assert [frame.kind.name for frame in recording.frames] == ["INPUT", "MOVE", "NEW_VALUES", "MOVE"]
+
+
+def test_a_tensor_that_is_given_twice_is_one_tensor():
+    """In-place code must give what it gives when nobody watches."""
+
+    def add(a, b):
+        a += 1
+        return a + b
+
+    recording = watch(add, (X, X))
+    torch.testing.assert_close(recording.result, 2 * (X + 1))
+    base = torch.arange(20.0)
+    recording = watch(lambda a, b: (a.mul_(2), b.clone())[1], (base[:10], base[5:15]))
+    torch.testing.assert_close(recording.result, torch.cat([2 * base[5:10], base[10:15]]))
+    assert check(recording) == 0 and base.equal(torch.arange(20.0))
+
+
+def test_results_of_several_tensors_are_compared_each():
+    one = watch(lambda X: {"a": X.mT, "b": X.flip(0)}, X)
+    two = watch(lambda X: {"a": X.mT, "b": X.flip(1)}, X)
+    comparison = compare(one, two)
+    wrong = [int(pair.wrong.sum()) for pair in comparison.pairs]
+    assert wrong == [0, int((X.flip(0) != X.flip(1)).sum())] and comparison.verdict is Verdict.MISPLACED
+    assert compare(one, watch(lambda X: X.mT, X)).verdict is Verdict.COUNT
+
+
+def test_what_is_printed_before_the_return_is_not_compared():
+    def printed(split):
+        def fn(X):
+            Y = split(X)
+            float(Y.sum())
+            return Y
+
+        return fn
+
+    right = watch(printed(SPLITS["reshape, permute, reshape"]), X)
+    wrong = watch(printed(SPLITS["wrong: straight"]), X)
+    comparison = compare(right, wrong)
+    assert comparison.wrong == 60 and right.frames[-1].steps[0].shape == (4, 4, 5)
+    (pair,) = comparison.pairs
+    belongs = pair.belongs[pair.wrong]
+    assert (pair.right.values.flatten()[belongs] == pair.beside.values[torch.from_numpy(pair.wrong)]).all()
+
+
+def test_added_cells_are_compared_by_their_numbers():
+    one, two = (watch(lambda X, v=v: torch.nn.functional.pad(X, (1, 0), value=v), X) for v in (0.0, 7.0))
+    assert compare(one, two).wrong == 8 and compare(one, one).verdict is Verdict.SAME
+
+
+def test_names_that_stand_twice_or_hold_braces_are_names():
+    weights = torch.rand(2, 3, 3)
+    step = watch(lambda w: w.mT, weights, axes=("head", "word", "word")).steps[-1]
+    assert step.axis_names == ("head", "word", "word")
+    odd = watch(lambda X: X.reshape(4, 4, 5), X, axes=("{a}", "{}", "{0!r}"))
+    assert "{a}" in odd.frames[-1].sentence and odd.steps[0].axis_names == ("{a}", "{}", "{0!r}")
+
+
+def test_the_input_is_called_as_the_function_calls_it():
+    assert watch(lambda Q: Q.mT, X).steps[0].operation == "Q"
+    assert [s.operation for s in watch(lambda a, b: a + b, (X, X + 1)).steps[:2]] == ["a", "b"]
+    assert watch(torch.nn.Flatten(), X).steps[0].operation
+
+
+def test_words_that_do_not_fit_are_refused():
+    with pytest.raises(mha.InputValueError, match="words: expected 2 lists of 4 words"):
+        watch(lambda X: X.mT, X, words=[["one", "two"]])
+    assert watch(lambda X: X.mT, X[0], words=["a", "b", "c", "d"]).words == (("a", "b", "c", "d"),)
+
+
+def test_attention_that_is_many_operations_shows_each():
+    """torch's own layer hands itself over whole; what it calls is heard one by one."""
+    recording = watch(lambda X: ATTENTION(X, X, X)[0], X)
+    assert len(recording.frames) > 8 and {frame.within for frame in recording.frames[1:-1]} != {""}
+    assert any("sum to 1" in frame.sentence for frame in recording.frames)
