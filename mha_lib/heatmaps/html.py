@@ -19,24 +19,31 @@ def weight_table(
     queries: Sequence[str],
     keys: Sequence[str],
     sums: bool = False,
+    digits: int = 2,
 ) -> str:
-    """Return one head's map as a table, two decimals a weight: rows are queries, columns keys."""
+    """Return one head's map as a table: rows are queries, columns keys. `caption` is HTML."""
     names = ["", *keys, *([text.explorer["sum"]] if sums else [])]
     rows = ["".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
     for query, row, may in zip(queries, weights.tolist(), mask.tolist(), strict=True):
-        cells = [_cell(weight, seen) for weight, seen in zip(row, may, strict=True)]
-        cells += [f"<td>{_number(sum(row))}</td>"] * sums
+        cells = [_cell(weight, seen, digits) for weight, seen in zip(row, may, strict=True)]
+        cells += [f"<td>{_number(sum(row), digits)}</td>"] * sums
         rows.append(f'<th scope="row">{html.escape(query)}</th>' + "".join(cells))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><caption>{html.escape(caption)}</caption>{body}</table>"
+    # Some hosts strip styles; padding that is an attribute stays.
+    return f'<table cellpadding="4"><caption>{caption}</caption>{body}</table>'
 
 
-def _number(weight: float) -> str:
-    return f"{weight:.2f}" if weight == weight else text.explorer["nan"]
+def _number(weight: float, digits: int) -> str:
+    return f"{weight:.{digits}f}" if weight == weight else str(text.explorer["nan"])
 
 
-def _cell(weight: float, seen: bool) -> str:
+def _cell(weight: float, seen: bool, digits: int) -> str:
     if not seen:
         return f'<td style="background:{MASKED};color:#000000">{text.explorer["none"]}</td>'
     paper = weight_colour(weight) if weight == weight else BAD
-    return f'<td style="background:{paper};color:{ink(paper)}">{_number(weight)}</td>'
+    return f'<td style="background:{paper};color:{ink(paper)}">{_number(weight, digits)}</td>'
+
+
+def head_badge(name: str, colour: str) -> str:
+    """Return a head's name on its colour, as HTML."""
+    return f'<b style="background:{colour};color:{ink(colour)};padding:1px 8px">{html.escape(name)}</b>'

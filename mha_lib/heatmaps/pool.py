@@ -17,12 +17,16 @@ def pooled(weights: Tensor, mask: Tensor, most: int) -> Tensor:
     >>> pooled(torch.eye(4), torch.ones(4, 4).tril().bool(), 2).tolist()
     [[1.0, -1.0], [0.0, 1.0]]
     """
-    # An expanded mask says the same for every block: it is looked at once.
-    apart = mask[tuple(0 if stride == 0 else slice(None) for stride in mask.stride())]
-    if not bool(apart.all()):
+    if not hides_nothing(mask):
         weights = weights.masked_fill(~mask, MASKED)
     # Rows first: whole lines of memory are compared, which is ten times faster.
     return _largest(_largest(weights, most).mT, most).mT
+
+
+def hides_nothing(mask: Tensor) -> bool:
+    """Say whether every query may attend to every key."""
+    # An expanded mask says the same for every block: it is looked at once.
+    return bool(mask[tuple(0 if stride == 0 else slice(None) for stride in mask.stride())].all())
 
 
 def bin_size(count: int, most: int) -> int:

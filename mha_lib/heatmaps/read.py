@@ -111,10 +111,12 @@ def read_maps(
     heads: Sequence[int] | None = None,
     valid_lens: Tensor | None = None,
     attn_mask: Tensor | None = None,
+    own: bool = False,
 ) -> WeightMaps:
     """Read the weights of one sample, with the words and the mask that belong to them.
 
-    The arguments are those of `plot_heads`.
+    The arguments are those of `plot_heads`; `own` asks for a copy of the weights, for a picture that
+    outlives the call.
 
     Raises:
         TypeError, ValueError: what was wrong with which of them, in one sentence.
@@ -135,7 +137,9 @@ def read_maps(
     if not chosen or any(not 0 <= head < h for head in chosen) or len(set(chosen)) != len(chosen):
         raise value_error("heads", f"some of the heads 0 to {h - 1}, each once", chosen)
     maps = tensor[:, sample] if heads is None else tensor[:, sample, chosen]
-    maps = maps.float().cpu()
+    # A copy that was made on the way is a copy already.
+    floats = maps.float().cpu()
+    maps = floats.clone() if own and floats.untyped_storage().data_ptr() == _address(weights) else floats
     _check_numbers(maps)
     mask = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask, "cpu")
     mask = torch.tensor(True) if mask is None else mask
@@ -147,6 +151,12 @@ def read_maps(
         keys=words_of("keys", queries if keys is None and Lq == Lk else keys, Lk, sample, B),
         slack=max(0.002, 4 * _precision(tensor.dtype)),
     )
+
+
+def _address(weights: Weights) -> int:
+    if isinstance(weights, np.ndarray):
+        return int(weights.ctypes.data)
+    return weights.untyped_storage().data_ptr() if isinstance(weights, Tensor) else 0
 
 
 def _precision(dtype: torch.dtype) -> float:

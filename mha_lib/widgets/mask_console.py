@@ -121,7 +121,7 @@ class MaskConsole(PictureConsole):
             for h in range(self._ex.num_heads):
                 caption = text.table.format(sentence=b + 1, letter=head_letter(h))
                 seen = mask[h] | (maps[h] != 0)
-                parts.append(weight_table(caption, maps[h], seen, words, words, sums=True))
+                parts.append(weight_table(html.escape(caption), maps[h], seen, words, words, sums=True))
         return "<div>" + "".join(parts) + f"<p><em>{text.hint}</em></p></div>"
 
 
