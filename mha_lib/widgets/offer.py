@@ -17,7 +17,8 @@ class Offer(Fallback, ipywidgets.VBox):
 
     def __init__(self, message: str, picture: Callable[[], Any]):
         self._message, self._picture = message, picture
-        self.button = ipywidgets.Button(description=text.offer, layout=ipywidgets.Layout(width="auto"))
+        narrow = ipywidgets.Layout(width="auto", align_self="flex-start")
+        self.button = ipywidgets.Button(description=text.offer, layout=narrow)
         self.button.add_class(OwnKeys.WHERE)
         self.button.on_click(self._show)
         self._said = [ipywidgets.HTML(message), self.button, OwnKeys()]

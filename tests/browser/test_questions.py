@@ -2,6 +2,9 @@
 
 import re
 
+import nbformat
+import refresh
+
 
 def test_arrows_choose_an_answer(lab):
     """JupyterLab itself would take the arrows and go to another cell."""
@@ -36,3 +39,34 @@ def test_the_quiz_shows_one_question_and_marks_its_tab(lab):
     book.page.keyboard.press("Enter")
     quiz.get_by_role("radio").filter(visible=True).first.click()
     quiz.get_by_role("tab").nth(1).filter(has_text=re.compile("[✓✗]")).wait_for()
+
+
+def test_reveal_is_open_where_a_kernel_runs_and_folded_where_none_does(lab, tmp_path):
+    sources = ["import mha_lib as mha", 'mha.predict("reading_heads.row")', 'mha.reveal("reading_heads.row")']
+    book = lab.open(sources)
+    answer = "Rows are queries, the words that look"
+    book.output(2).get_by_role("status").filter(has_text=answer).wait_for()
+    assert book.output(2).locator("details").count() == 0
+    labels = book.cell(1).locator(".widget-radio-box label").all_inner_texts()
+    assert [label.strip()[:2] for label in labels] == ["1.", "2.", "3."]
+    book.save()
+    saved = book.saved()
+    refresh.clean(saved)  # as the collection's notebooks are
+    nbformat.write(saved, tmp_path / "closed.ipynb")
+    closed = lab.open(tmp_path / "closed.ipynb", run=False)
+    details = closed.output(2).locator("details")
+    details.wait_for()
+    assert answer not in closed.output(2).inner_text(), "folded: nobody reads it before choosing"
+    details.locator("summary").click()
+    closed.output(2).get_by_text(answer).wait_for()
+
+
+def test_a_wrong_answer_is_drawn_when_the_button_is_pressed(lab):
+    attempt = "import torch\nmha.check('splitting.split', lambda X, h: torch.cat(X.chunk(h, -1)))"
+    book = lab.open(["import mha_lib as mha", attempt])
+    output = book.output(1)
+    output.get_by_text("The heads come first, then the sentences").wait_for()
+    assert output.locator(".mha-moves").count() == 0
+    output.get_by_role("button", name="Show it beside the right one").click()
+    output.get_by_text("The first wrong block is that of sentence 1, head B").wait_for()
+    output.locator(".mha-moves").first.wait_for()
