@@ -1,6 +1,7 @@
 """The four documents: a mask for torch, a packed matrix, a rung of one's own."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,9 +10,12 @@ from torch import Tensor
 from ..clinic.bugs import bugs
 from ..clinic.examination import Diagnosis, diagnose
 from ..multihead import MultiHeadAttention
+from ..text import sentences
 from .exercise import Exercise, Picture, Rule, guarded, hint_of
 from .inputs import random_layer
 from .verdict import Hint
+
+text = sentences("learning")
 
 
 def _masks() -> list[tuple[Tensor, int]]:
@@ -84,14 +88,22 @@ def _rung(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
 
 
 def named(exercise: str, found: Diagnosis, called: bool) -> Hint | None:
-    """Return the hint for what was found: the layer called, a bug by its name, or what differs first."""
+    """Return the hint for what was found: the layer called, a bug by its name, or what differs first.
+
+    Where the diagnosis points at a line of the attempt, that line comes with it.
+    """
     if called:
         return hint_of(exercise, "calls_the_layer")
     if found.name == "right":
         return None
-    if bug := bugs.get(found.name):
-        return hint_of(exercise, "bug", sentence=bug.sentence, look=bug.look)
-    return hint_of(exercise, "unknown", finding=found.message)
+    bug = bugs.get(found.name)
+    if bug is None:
+        return hint_of(exercise, "unknown", finding=found.message)
+    hint = hint_of(exercise, "bug", sentence=bug.sentence, look=bug.look)
+    line = getattr(found, "line", None)
+    return (
+        replace(hint, text=f"{hint.text}\n{text.line.format(source=line.source.strip())}") if line else hint
+    )
 
 
 rung = Rule(_rung)

@@ -1,5 +1,7 @@
 """The frame of the checks: stubs, exceptions, first differences, fresh inputs, faults of our own."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,7 @@ from torch import nn
 
 import mha_lib as mha
 from mha_lib import exercises
-from mha_lib.exercises import Verdict, splitting
+from mha_lib.exercises import Verdict, documents, splitting
 from mha_lib.exercises.compare import difference
 from mha_lib.exercises.exercise import Exercise
 from mha_lib.exercises.verdict import Status
@@ -150,3 +152,11 @@ def test_a_difference_in_late_digits_shows_them():
 def test_a_verdict_is_compared_by_what_it_says():
     one, other = (Verdict("a.b", Status.NOT_YET, "x", "m", picture) for picture in (None, print))
     assert one == other and repr(one) == "✗ a.b: x"
+
+
+def test_the_line_that_the_diagnosis_points_at_comes_with_the_hint(monkeypatch):
+    line = SimpleNamespace(source="    scores = q @ k.mT")
+    found = SimpleNamespace(name="no_scale", message="", line=line)
+    monkeypatch.setattr(documents, "diagnose", lambda *args, **kwargs: found)
+    verdict = mha.check("documents.rung", lambda layer, x: x)
+    assert verdict.mistake == "bug" and verdict.message.endswith("from this line: scores = q @ k.mT")
