@@ -127,7 +127,7 @@ class _Panel:
         """Draw into `canvas`, whose unit is a pixel, with the upper left corner at (x, y)."""
         self.canvas, self.x, self.y = canvas, x, y
         step = self.frame.steps[0]
-        title = shorten(f"{self.shown.number}. {self.frame.operation}", int(self.width / 10.6))
+        title = shorten(f"{self.shown.number}. {self.frame.operation}", int(self.width / 11))
         self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
         self.text(0, 52, f"{text.labels['stride']} {step.stride}", 14, SOFT)

@@ -66,8 +66,8 @@ def shared(places: Mapping[Factor, Cells], at: tuple[int, ...]) -> dict[Factor, 
 
 def axis_factors(axis: Axis, common: Mapping[Factor, int]) -> tuple[Factor, ...]:
     """Return those of the common factors that the axis counts and that its indices name."""
-    things = {factor.thing for factor in axis}
-    return tuple(f for f in common if f.thing in things and f.whole and f.name not in (MIXED, "copy"))
+    named_by = {f.thing: f for f in common if f.whole and f.name not in (MIXED, "copy")}
+    return tuple(named_by[factor.thing] for factor in axis if factor.thing in named_by)
 
 
 def row_parts(axis: Axis, index: int, common: Mapping[Factor, int], words: Words) -> Parts:

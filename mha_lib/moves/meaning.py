@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
+import numpy as np
+
 from ..text import sentences
-from .axes import Factor, Origin, axis_name, default_axes, name_axes, new_axes, with_heads
+from .axes import Factor, Origin, axis_name, coordinates, default_axes, name_axes, new_axes, with_heads
+from .labels import NAMES, mark
 from .recording import Frame, Kind, Step
 
 text = sentences("moves")
@@ -132,13 +135,32 @@ def _sentence(frame: Frame, change: Change, origin: str, mixed: Mapping[int, tup
         return _meaning(frame)
     sentence: str = text.sentences[change.value].replace("{origin}", origin)
     if frame.kind is Kind.MOVE and mixed:
-        parts = [
-            text.mixed.format(axis=axis, names=text.both.join(factor.name for factor in factors))
-            for axis, factors in mixed.items()
-        ]
-        joined = ", ".join(parts)
+        step = frame.steps[-1]
+        joined = ", ".join(_mixed(step, axis, factors) for axis, factors in mixed.items())
         sentence += f" {joined[:1].upper()}{joined[1:]}."
     return sentence
+
+
+def _mixed(step: Step, axis: int, factors: Sequence[Factor]) -> str:
+    """Say what an axis without a name holds: slice by slice where these are ranges, else what it mixes."""
+    places = coordinates(step.ids.numpy(), step.origins)
+    for factor in factors:
+        lines = np.moveaxis(places[factor], axis, 0)
+        ranges = [(int(line.min()), int(line.max())) for line in lines]
+        apart = all(one[1] + 1 == two[0] for one, two in zip(ranges, ranges[1:], strict=False))
+        full = all(len(np.unique(line)) == b - a + 1 for line, (a, b) in zip(lines, ranges, strict=True))
+        if apart and full and len(ranges) <= 4:
+            return str(
+                text.ranges.format(axis=axis, ranges=text.then.join(_range(factor, r) for r in ranges))
+            )
+    return str(text.mixed.format(axis=axis, names=text.both.join(factor.name for factor in factors)))
+
+
+def _range(factor: Factor, ends: tuple[int, int]) -> str:
+    first, last = (mark(factor, end) for end in ends)
+    one, several = text.range
+    name = NAMES.get(factor.name, factor.name)
+    return str((one if first == last else several).format(name=name, first=first, last=last))
 
 
 def _meaning(frame: Frame) -> str:

@@ -235,3 +235,11 @@ def test_attention_that_is_many_operations_shows_each():
     recording = watch(lambda X: ATTENTION(X, X, X)[0], X)
     assert len(recording.frames) > 8 and {frame.within for frame in recording.frames[1:-1]} != {""}
     assert any("sum to 1" in frame.sentence for frame in recording.frames)
+
+
+def test_an_axis_of_ranges_is_told_slice_by_slice():
+    """What a learner who forgets to permute gets: half the words in each slice."""
+    sentence = watch(lambda X: X.reshape(2, 2, 4, 5), X, num_heads=2).frames[-1].sentence
+    assert "Axis 1 is now words 1–2, then words 3–4, axis 2 mixes word and head." in sentence
+    sentence = watch(lambda X: X.reshape(4, 4, 5), X, num_heads=2).frames[-1].sentence
+    assert "Axis 0 mixes sentence and word" in sentence
