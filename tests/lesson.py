@@ -9,12 +9,15 @@ NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 @cache
 def lesson(number: str) -> dict:
-    """Run a notebook's cells from top to bottom and return the names that they leave."""
+    """Run a notebook's cells, up to its exercises, and return the names that they leave."""
     (path,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
     names: dict = {"__name__": path.stem}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if source.startswith("## Exercises"):
+            break
         if cell["cell_type"] == "code":
-            exec(compile("".join(cell["source"]), path.name, "exec"), names)
+            exec(compile(source, path.name, "exec"), names)
     return names
 
 
