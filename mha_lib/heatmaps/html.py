@@ -22,8 +22,8 @@ def weight_table(
     digits: int = 2,
 ) -> str:
     """Return one head's map as a table: rows are queries, columns keys. `caption` is HTML."""
-    names = ["", *keys, *([text.explorer["sum"]] if sums else [])]
-    rows = ["".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
+    names = [*keys, *([text.explorer["sum"]] if sums else [])]
+    rows = ["<td></td>" + "".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)]
     for query, row, may in zip(queries, weights.tolist(), mask.tolist(), strict=True):
         cells = [_cell(weight, seen, digits) for weight, seen in zip(row, may, strict=True)]
         cells += [f"<td>{_number(sum(row), digits)}</td>"] * sums

@@ -341,7 +341,7 @@ explorer"""
     page.get_by_role("button", name="All heads").click()
     page.locator(".mha-heads").get_by_label("Show").select_option(label="the row of 5")
     page.locator(".mha-heads-strips canvas").nth(143).wait_for()
-    page.locator("[data-head='143']").scroll_into_view_if_needed()
+    page.locator(".mha-heads-thumb[data-head='143']").scroll_into_view_if_needed()
     box = page.locator("[data-head='143'] canvas").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 7.5 / 128, box["y"] + 5)
     page.locator(".mha-heads-status").filter(has_text=f"12 L: 5 → 7 {many[11, 0, 11, 5, 7]:.3f}").wait_for()

@@ -328,7 +328,7 @@ def test_the_fallback_holds_the_rounded_weights(explorer):
     bundle, _ = explorer._repr_mimebundle_()
     html = bundle["text/html"]
     assert bundle["text/plain"] == repr(explorer) == "[HeadExplorer] 2 heads, 4 queries by 4 keys"
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", html)
+    cells = re.findall(r"<td[^>]*>([^<]+)</td>", html)
     ex = mha.example()
     _, weights = ex.layer(ex.X, ex.X, ex.X, ex.valid_lens, need_weights=True)
     rows = weights[0].flatten(0, 1).tolist()

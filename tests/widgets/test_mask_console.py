@@ -122,7 +122,7 @@ def test_every_setting_draws_and_no_false_alarm(ex):
 def test_the_console_shows_what_the_function_computes():
     console = MaskConsole(lengths=(2, 4), causal=True)
     torch.testing.assert_close(console.weights, weights_as_set(mha.example(), Settings((2, 4), True)))
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", console.fallback())
+    cells = re.findall(r"<td[^>]*>([^<]+)</td>", console.fallback())
     second = [f"{w:.2f}" for w in console.weights[0, 0, 1, :2]]
     assert cells[:10] == ["1.00", "–", "–", "–", "1.00", *second, "–", "–", "1.00"]
     assert "counts (pad) as a word" in console.report
