@@ -6,6 +6,8 @@ Nothing of the recorder is used here: the numbers that torch computed are all th
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from moves.corpus_of_moves import ATTENTION, CORPUS, MERGES, MOVES, SPLITS, X
 
 import mha_lib as mha
@@ -243,3 +245,56 @@ def test_an_axis_of_ranges_is_told_slice_by_slice():
     assert "Axis 1 is now words 1–2, then words 3–4, axis 2 mixes word and head." in sentence
     sentence = watch(lambda X: X.reshape(4, 4, 5), X, num_heads=2).frames[-1].sentence
     assert "Axis 0 mixes sentence and word" in sentence
+
+
+OPERATIONS = {  # name → what it does to any tensor of at least one axis, drawn parameters apart
+    "transpose": lambda X, i: X.transpose(i % X.ndim, -1),
+    "flatten": lambda X, i: X.flatten(i % X.ndim),
+    "unsqueeze": lambda X, i: X.unsqueeze(i % (X.ndim + 1)),
+    "flip": lambda X, i: X.flip(i % X.ndim),
+    "roll": lambda X, i: X.roll(1 + i, i % X.ndim),
+    "half of it": lambda X, i: X.narrow(i % X.ndim, 0, -(-X.shape[i % X.ndim] // 2)),
+    "twice": lambda X, i: torch.cat([X, X.flip(0)], i % X.ndim) if X.numel() < 200 else X,
+    "clone": lambda X, i: X.clone(),
+    "stack": lambda X, i: torch.stack(X.unbind(i % X.ndim), 0),
+    "pad": lambda X, i: torch.nn.functional.pad(X, (i % 2, 1), value=float(i)),
+    "add": lambda X, i: X + i,
+    "scale": lambda X, i: X * (i - 1),
+    "relu": lambda X, i: torch.relu(X - 3 * i),
+    "in place": lambda X, i: X.clone().mul_(i),
+    "row written": lambda X, i: written(X.clone(), i),
+    "numpy": lambda X, i: by_numpy(X.clone(), i),
+    "where": lambda X, i: torch.where(X > i, X, X.flip(0)),
+    "softmax": lambda X, i: X.softmax(-1),
+    "index": lambda X, i: X[torch.tensor([0, X.shape[0] - 1, 0])],
+}
+
+
+def written(X, i):
+    X[-1] = X[0] * i
+    X[0] = i
+    return X
+
+
+def by_numpy(X, i):
+    if X.numel():
+        X.numpy().flat[0] = i + 0.125
+    return X
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    st.lists(st.tuples(st.sampled_from(sorted(OPERATIONS)), st.integers(0, 4)), min_size=1, max_size=6),
+)
+def test_any_chain_is_told_truly(shape, chain):
+    def fn(X):
+        for name, i in chain:
+            X = OPERATIONS[name](X, i)
+        return X
+
+    given_ = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+    recording = watch(fn, given_)
+    assert check(recording) == 0
+    torch.testing.assert_close(recording.result, fn(given_.clone()), rtol=0, atol=0)
+    torch.testing.assert_close(recording.result_steps[0].values, recording.result, rtol=0, atol=0)
