@@ -185,11 +185,10 @@ def new_axes(
     first, last = read[-2 if operation == "baddbmm" and len(read) > 1 else 0], read[-1]
     if operation in ("matmul", "__matmul__", "bmm", "mm", "baddbmm") and len(read) > 1 and first and last:
         rows, columns = first[-2:-1], last[-1:]
-        if rows == columns and rows and rows[0][0][0].name == "word":
-            factor, size = rows[0][0][0], rows[0][1]
-            query: Axis = (factor._replace(name="query"),)
-            key: Axis = (factor._replace(name="key"),)
-            rows, columns = [(query, size)], [(key, size)]
+        if rows and columns and rows[0][0][0].name == columns[0][0][0].name == "word":
+            query: Axis = (rows[0][0][0]._replace(name="query"),)
+            key: Axis = (columns[0][0][0]._replace(name="key"),)
+            rows, columns = [(query, rows[0][1])], [(key, columns[0][1])]
         candidates.append([*first[:-2], *rows, *columns])
     if operation == "linear" and first and shape:
         candidates.append([*first[:-1], ((Factor("feature", shape[-1]),), shape[-1])])

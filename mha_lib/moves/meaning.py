@@ -5,6 +5,7 @@ from dataclasses import replace
 from enum import Enum
 
 import numpy as np
+import torch
 
 from ..text import sentences
 from .axes import Factor, Origin, axis_name, coordinates, default_axes, name_axes, new_axes, with_heads
@@ -80,7 +81,7 @@ def explain(
             steps.append(replace(step, axes=named, origins=used))
         made = replace(frame, steps=tuple(steps[first:]))
         change = _change(made, steps, any(first + k in births for k in range(len(made.steps))))
-        sentence = _sentence(made, change, origins[0].name, mixed)
+        sentence = _sentence(made, change, origins[0].name, mixed, [steps[k] for k in frame.parents])
         explained.append(replace(made, change=change, sentence=sentence))
     return explained, origins, heads
 
@@ -129,10 +130,16 @@ def _same_order(step: Step, old: Step) -> Change:
     return Change.CUT if axes > before else Change.FOLD if axes < before else Change.REWRAP
 
 
-def _sentence(frame: Frame, change: Change, origin: str, mixed: Mapping[int, tuple[Factor, ...]]) -> str:
+def _sentence(
+    frame: Frame,
+    change: Change,
+    origin: str,
+    mixed: Mapping[int, tuple[Factor, ...]],
+    read: Sequence[Step],
+) -> str:
     """Say what happened; of arithmetic what it means, where it is one of attention's own operations."""
     if change is Change.NEW_VALUES:
-        return _meaning(frame)
+        return _meaning(frame, read)
     sentence: str = text.sentences[change.value].replace("{origin}", origin)
     if frame.kind is Kind.MOVE and mixed:
         step = frame.steps[-1]
@@ -163,13 +170,41 @@ def _range(factor: Factor, ends: tuple[int, int]) -> str:
     return str((one if first == last else several).format(name=name, first=first, last=last))
 
 
-def _meaning(frame: Frame) -> str:
+def _meaning(frame: Frame, read: Sequence[Step]) -> str:
+    """Name what was computed, where the numbers and the axes bear it out."""
     operation = _ALIKE.get(frame.name, frame.name)
     step = frame.steps[0]
     last = [axis_name(axis, number) for number, axis in enumerate(step.axes)][-2:]
+    if operation == "softmax":
+        return _softmax(step, last)
     if operation == "matmul" and last == ["query", "key"]:
         operation = "scores"
     elif operation == "matmul" and last == ["query", "feature"]:
         operation = "context"
+    known = {"scale": lambda: _same_factor(step, read), "mask": lambda: last == ["query", "key"]}
+    if not known.get(operation, lambda: True)():
+        operation = ""
     sentence: str = text.meanings.get(operation, text.sentences["new_values"])
     return sentence
+
+
+def _softmax(step: Step, last: Sequence[str]) -> str:
+    """Say along which axis the numbers sum to 1: over the keys, where it is attention."""
+    for axis in reversed(range(len(step.shape))):
+        sums = step.values.double().sum(axis)
+        if sums.numel() and (sums - 1).abs().max() < 1e-2:
+            if axis == len(step.shape) - 1:
+                return str(text.meanings["weights" if last == ["query", "key"] else "softmax"])
+            return str(text.softmax_along.format(axis=axis_name(step.axes[axis], axis)))
+    return str(text.sentences["new_values"])
+
+
+def _same_factor(step: Step, read: Sequence[Step]) -> bool:
+    """Whether every number is one that was read, times the same factor."""
+    if len(read) != 1 or read[0].shape != step.shape or step.values.is_complex():
+        return False
+    old, new = read[0].values.double().flatten(), step.values.double().flatten()
+    largest = int(old.abs().nan_to_num(0, 0, 0).argmax()) if old.numel() else 0
+    if not old.numel() or not old[largest]:
+        return False
+    return bool(torch.allclose(old * (new[largest] / old[largest]), new, rtol=1e-4, equal_nan=True))

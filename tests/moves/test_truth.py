@@ -298,3 +298,18 @@ def test_any_chain_is_told_truly(shape, chain):
     assert check(recording) == 0
     torch.testing.assert_close(recording.result, fn(given_.clone()), rtol=0, atol=0)
     torch.testing.assert_close(recording.result_steps[0].values, recording.result, rtol=0, atol=0)
+
+
+def test_what_was_computed_is_named_only_where_the_numbers_bear_it_out():
+    said = lambda fn, *given: watch(fn, given[0] if len(given) == 1 else given).frames[-1].sentence  # noqa: E731
+    small = X / 80
+    assert "softmax over the keys" in said(lambda X: (X @ X.mT).softmax(-1), small)
+    assert said(lambda X: X.softmax(1), small) == "New values: along word they are positive and sum to 1."
+    assert said(lambda X: X.softmax(0), small) == "New values: along sentence they are positive and sum to 1."
+    assert "same factor" in said(lambda X: X * 3, X) and "same factor" in said(lambda X: X / 7, X)
+    assert "same factor" not in said(lambda X: X * torch.arange(10.0), X)
+    assert "same factor" not in said(lambda a, b: a * b, X, X + 1)
+    assert "attended" not in said(lambda X: X.masked_fill(X > 31, 0.0), X)
+    assert "attended" in said(lambda X: (X @ X.mT).masked_fill(torch.eye(4).bool(), 0.0), X)
+    assert "the scores" in said(lambda q, k: q @ k.mT, X, X[:, :3])
+    assert "the context" in said(lambda q, v: (q @ q.mT).softmax(-1) @ v, small, small)
