@@ -39,7 +39,15 @@ def changed_when_run_again(shell, sources: list[str]) -> list[str]:
     return [s for s, a, b in zip(sources, first, reversed(again), strict=True) if a != b]
 
 
-@pytest.mark.parametrize("path", notebooks(), ids=lambda path: str(path.relative_to(ROOT)))
+# The labs train and measure, which takes minutes when each cell runs twice.
+LONG = ("08", "09", "10", "11")
+PATHS = [
+    pytest.param(path, marks=[pytest.mark.ci] * path.name.startswith(LONG), id=str(path.relative_to(ROOT)))
+    for path in notebooks()
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_any_cell_can_be_run_again(path, shell, monkeypatch):
     monkeypatch.chdir(path.parent)
     cells = nbformat.read(path, as_version=4).cells
