@@ -133,6 +133,22 @@ def _part(result: Any, part: str | int | None) -> Any:
     return result if whole else result[part]
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """An attempt that did not come out right: on what, what came, what was wanted, what differs."""
+
+    args: tuple[Any, ...]
+    outcome: _Outcome
+    want: Any
+    found: Difference | None
+    first: bool
+
+    def otherwise(self) -> Hint:
+        """Say what differs, or what was raised, without knowing why."""
+        hint = Hint(self.found.kind, self.found.text) if self.found else raised(self.outcome.error)
+        return hint if self.first else replace(hint, text=f"{hint.text} {text.other_sizes}")
+
+
 def _call(attempt: Function, *args: Any) -> Any:
     return attempt(*args)
 
@@ -164,13 +180,11 @@ class Exercise(Checked):
         for number, args in enumerate(self.cases()):
             outcome, want = self._outcome(attempt, args), self._outcome(self.right, args).result
             found = None if outcome.error else difference(outcome.result, want)
-            if not (outcome.error or found):
-                continue
-            hint = self._known(name, attempt, args, outcome, want, found)
-            hint = hint or self._otherwise(outcome, found, first=number == 0)
-            if self.picture and found and found.kind == "number":
-                hint = replace(hint, picture=partial(self._draw, attempt, args))
-            return hint
+            if outcome.error or found:
+                failure = _Failure(args, outcome, want, found, first=number == 0)
+                hint = self._known(name, attempt, failure) or failure.otherwise()
+                drawn = self.picture and found and found.kind == "number"
+                return replace(hint, picture=partial(self._draw, attempt, args)) if drawn else hint
         return None
 
     def _draw(self, attempt: Function, args: tuple[Any, ...]) -> Any:
@@ -186,34 +200,24 @@ class Exercise(Checked):
         except Raised as caught:
             return _Outcome(error=caught.error)
 
-    def _known(
-        self,
-        name: str,
-        attempt: Function,
-        args: tuple[Any, ...],
-        outcome: _Outcome,
-        want: Any,
-        found: Difference | None,
-    ) -> Hint | None:
+    def _known(self, name: str, attempt: Function, failure: _Failure) -> Hint | None:
         """Return the hint for a mistake that people make, for the part that is wrong, or for any other."""
         hints: Mapping[str, str] = read("hints")[name]
+        args, outcome, found = failure.args, failure.outcome, failure.found
         part = found.part if found else None
         names = [
-            name for name, wrong in self.mistakes.items() if outcome.is_like(self._outcome(wrong, args), part)
+            mistake
+            for mistake, wrong in self.mistakes.items()
+            if outcome.is_like(self._outcome(wrong, args), part)
         ]
-        names.sort(key=lambda name: not self._same_everywhere(attempt, self.mistakes[name]))
+        names.sort(key=lambda mistake: not self._same_everywhere(attempt, self.mistakes[mistake]))
         if found and found.kind in ("number", "value"):
-            names += [str(name) for name in (part, "other") if name in hints]
+            names += [str(other) for other in (part, "other") if other in hints]
         if not names:
             return None
         facts = inspect.signature(self.right).bind_partial(*args).arguments
-        return Hint(names[0], hints[names[0]].format(**facts, want=want, got=outcome.result))
+        return Hint(names[0], hints[names[0]].format(**facts, want=failure.want, got=outcome.result))
 
     def _same_everywhere(self, one: Function, other: Function) -> bool:
         pairs = ((self._outcome(one, args), self._outcome(other, args)) for args in self.cases())
         return all(mine.is_like(its) for mine, its in pairs)
-
-    @staticmethod
-    def _otherwise(outcome: _Outcome, found: Difference | None, first: bool) -> Hint:
-        hint = Hint(found.kind, found.text) if found else raised(outcome.error)
-        return hint if first else replace(hint, text=f"{hint.text} {text.other_sizes}")

@@ -74,7 +74,11 @@ def first_wrong_block(got: Tensor, want: Tensor) -> str:
     if not wrong:
         return str(text.blocks_right)
     sentence, head = wrong[0]
-    return str(text.wrong_block.format(sentence=sentence + 1, letter=head_letter(head), wrong=len(wrong)))
+    return str(
+        text.wrong_block.format(
+            sentence=sentence + 1, letter=head_letter(head), wrong=len(wrong), all=got.shape[0] * got.shape[1]
+        )
+    )
 
 
 def heatmaps(attempt: Function, right: Function, args: Arguments) -> Any:

@@ -21,10 +21,14 @@ def straight(S, h):
 
 
 MOVES = [
-    ("splitting.split", heads_first, "sentence 1, head B; 2 "),
-    ("splitting.split", lambda X, h: X.reshape(len(X) * h, X.shape[1], -1), "sentence 1, head A; 4 "),
-    ("splitting.merge", straight, "sentence 1, head A; 4 "),
-    ("splitting.heads_first", lambda X, n, h: (mha.split_heads(X, h), n.repeat(h)), "sentence 1, head B; 2 "),
+    ("splitting.split", heads_first, "sentence 1, head B; 2 of 4 "),
+    ("splitting.split", lambda X, h: X.reshape(len(X) * h, X.shape[1], -1), "sentence 1, head A; 4 of 4 "),
+    ("splitting.merge", straight, "sentence 1, head A; 4 of 4 "),
+    (
+        "splitting.heads_first",
+        lambda X, n, h: (mha.split_heads(X, h), n.repeat(h)),
+        "sentence 1, head B; 2 of 4 ",
+    ),
 ]
 
 
@@ -51,7 +55,7 @@ def test_the_first_wrong_block_is_the_first():
     want = torch.arange(24.0).reshape(2, 3, 2, 2)
     got = want.clone()
     got[1, 2, 0, 1] += 1
-    assert "sentence 2, head C; 1 " in first_wrong_block(got, want)
+    assert "sentence 2, head C; 1 of 6 " in first_wrong_block(got, want)
     assert "sentence" not in first_wrong_block(want, want)
 
 
