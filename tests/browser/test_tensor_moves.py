@@ -8,7 +8,7 @@ import torch
 from playwright.sync_api import expect
 
 import mha_lib as mha
-from mha_lib.moves.layout import CELL
+from mha_lib.moves.layout import CELL, place
 from mha_lib.widgets import TensorMoves
 
 X = torch.arange(80.0).reshape(2, 4, 10)
@@ -61,16 +61,6 @@ def agrees(widget, step, variants):
 def variants(number):
     frame = TensorMoves(RIGHT).pictures["lanes"][0]["frames"][number]
     return [layout["pieces"][0] for layout in frame["layouts"]]
-
-
-def place(piece, index):
-    """Return x and y of a cell: every digit of every index moves it."""
-    x, y = piece["at"]
-    for i, digits in zip(index, piece["axes"], strict=True):
-        for k, (size, dx, dy) in reversed(list(enumerate(digits))):
-            digit = i % size if k else i
-            x, y, i = x + digit * dx, y + digit * dy, i // size
-    return x, y
 
 
 def test_each_control_and_where_every_cell_goes(lab):
@@ -341,7 +331,7 @@ def test_side_by_side_counts_and_marks(lab, tmp_path):
     )
     bad = WRONG.steps[-1].addresses != RIGHT.steps[-1].addresses
     assert sorted(marked) == WRONG.steps[-1].addresses[bad].sort().values.tolist()
-    assert widget.bounding_box()["height"] <= 670  # what a notebook shows at 1280 × 720
+    assert widget.bounding_box()["height"] <= 600  # what a notebook shows at 1280 × 720
     left, right = (widget.locator(".mha-lane").nth(i).bounding_box() for i in (0, 1))
     assert right["x"] > left["x"] + left["width"] - 1 and right["y"] == left["y"]
     widget.locator(".mha-lane >> nth=0").locator(".mha-stage .mha-cell[data-address='5']").click()

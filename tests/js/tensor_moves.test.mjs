@@ -19,7 +19,7 @@ test("unravel counts as a tensor is read", () => {
 });
 
 test("place moves by every digit of every index, the slowest without a bound", () => {
-  const piece = { at: [10, 20], axes: [[[2, 0, 50], [2, 100, 0]], [[4, 0, 7]], [[9, 3, 0]]] };
+  const piece = [[10, 20], [[[2, 0, 50], [2, 100, 0]], [[4, 0, 7]], [[9, 3, 0]]]];
   assert.deepEqual(moves.place(piece, [0, 0, 0]), [10, 20]);
   assert.deepEqual(moves.place(piece, [3, 2, 4]), [10 + 100 + 12, 20 + 50 + 14]);
   assert.deepEqual(moves.place(piece, [5, 0, 0]), [10 + 100, 20 + 100]);
@@ -33,7 +33,7 @@ test("walk follows the strides from the offset", () => {
 test("cells keep one key each, also when they repeat, and are counted in reading order", () => {
   const step = (ids, texts) => ({ ids: Int32Array.from(ids), shape: [ids.length], texts });
   const frame = { steps: [step([4, 4, 7], Int32Array.of(0, 0, 1)), step([4], null)] };
-  const layout = { pieces: [{ at: [0, 0], axes: [[[2, 0, 5], [2, 10, 0]]] }, { at: [50, 0], axes: [[[1, 1, 1]]] }] };
+  const layout = { pieces: [[[0, 0], [[[2, 0, 5], [2, 10, 0]]]], [[50, 0], [[[1, 1, 1]]]]] };
   const cells = moves.cellsOf(frame, layout);
   assert.deepEqual(cells.map(c => c.key), ["4/0", "4/1", "7/0", "4/2"]);
   assert.deepEqual(cells.map(c => [c.x, c.y]), [[0, 0], [10, 0], [0, 5], [50, 0]]);

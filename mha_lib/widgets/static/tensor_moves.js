@@ -5,7 +5,7 @@
 /** @typedef {[number, number]} Slice  where numbers stand in the blob: the first, and how many */
 /** @typedef {[string, number]} Part  a piece of a label and the tone of its axis */
 /** @typedef {[number, number, number, Part[]]} Label  x, y, width, parts */
-/** @typedef {{at: [number, number], axes: [number, number, number][][]}} Piece */
+/** @typedef {[[number, number], [number, number, number][][]]} Piece  where its first cell is; each axis' digits: size, dx, dy */
 /** @typedef {{size: [number, number], pieces: Piece[], blocks: Label[], rows: Label[], brackets: Label[]}} Layout */
 /** @typedef {{shape: number[], stride: number[], offset: number, start: number, contiguous: boolean,
  *    axes: Part[][], ids: Int32Array, texts: Int32Array | null}} Step */
@@ -23,6 +23,7 @@ const READ_CELL = 0.09; // seconds the reading head takes to the next cell
 const READ_MOST = 10; // seconds it takes at most, however many cells there are
 const JUMP = 6; // cells' time that a jump takes, so that an eye can follow
 const MOST_ARCS = 200;
+const SMALLEST = 0.65; // that the wide layout is zoomed to before the narrow one is taken
 const SVG = "http://www.w3.org/2000/svg";
 const SUPPRESS = "data-lm-suppress-shortcuts"; // JupyterLab leaves keys to what is inside
 
@@ -45,11 +46,10 @@ export function unravel(flat, shape) {
  * x and y of the cell at `index`: every digit of every index moves it by (dx, dy).
  * @param {Piece} piece @param {number[]} index @returns {[number, number]}
  */
-export function place(piece, index) {
-  let [x, y] = piece.at;
+export function place([[x, y], axes], index) {
   index.forEach((i, axis) => {
-    for (let k = piece.axes[axis].length - 1; k >= 0; k--) {
-      const [size, dx, dy] = piece.axes[axis][k], digit = k ? i % size : i;
+    for (let k = axes[axis].length - 1; k >= 0; k--) {
+      const [size, dx, dy] = axes[axis][k], digit = k ? i % size : i;
       x += digit * dx;
       y += digit * dy;
       i = Math.floor(i / size);
@@ -432,6 +432,7 @@ class Labels {
     for (const [key, [kind, label]] of fresh) {
       const node = this.nodes.get(key) ?? this.born(kind, label);
       if (!this.nodes.has(key)) this.coming.push(node);
+      else node.style.opacity = 1; // it may have been on its way
       kept.set(key, node);
     }
     this.nodes = kept;
@@ -527,14 +528,14 @@ class Picture {
   /** Choose the layout for the room there is; true if that changed anything. */
   fit(available) {
     const size = variant => [0, 1].map(side => Math.max(...this.lane.frames.map(f => f.layouts[variant].size[side])));
-    const variant = size(0)[0] <= available - 4 ? 0 : 1;
-    const [width, height] = size(variant), room = Math.min(1, (available - 4) / width);
+    const variant = (available - 4) / size(0)[0] >= SMALLEST ? 0 : 1;
+    const [width, height] = size(variant), room = Math.min(1, (available - 14) / width);
     const zoom = this.painted ? Math.min(room, 440 / height) : room;
     const same = variant === this.variant && zoom === this.zoom;
     if (variant !== this.variant) this.known.clear();
     Object.assign(this, { variant, zoom });
     Object.assign(this.plane.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${zoom})` });
-    this.plane.style.setProperty("--mha-grow", `${Math.min(1 / zoom, 1.25)}`); // numbers keep their size
+    this.plane.style.setProperty("--mha-grow", `${Math.min(1 / zoom, 1.5)}`); // numbers keep their size
     this.stage.style.height = `${height * zoom + 4}px`;
     return !same;
   }
@@ -590,7 +591,7 @@ class Tape {
     this.read.setAttribute("role", "status");
   }
   fit(available) {
-    const columns = columnsFor(available - 36, this.size[0]), same = columns === this.columns;
+    const columns = columnsFor(available - 28, this.size[0]), same = columns === this.columns;
     if (!same) this.known.clear();
     this.columns = columns;
     const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
@@ -1111,7 +1112,13 @@ class Bar {
       name.dataset.step = step;
       name.style.left = `${frames.length > 1 ? (100 * step) / (frames.length - 1) : 0}%`;
     });
-    this.names.classList.toggle("mha-many", frames.length > 6);
+  }
+  /** Where the names would run into each other, only the present one is shown. */
+  fit() {
+    this.names.classList.remove("mha-many");
+    const boxes = [...this.names.children].map(name => name.getBoundingClientRect());
+    const crowded = boxes.some((box, i) => i && box.left < boxes[i - 1].right + 8);
+    this.names.classList.toggle("mha-many", crowded);
   }
   /** Show where on the way the picture is. */
   at(at, step, operation) {
@@ -1276,9 +1283,12 @@ class Widget {
     this.bar.playing(this.player.playing);
   }
   fit() {
-    const room = this.root.clientWidth - 24;
-    this.root.classList.toggle("mha-slim", room < 640);
-    this.root.classList.toggle("mha-phone", room < 480);
+    const wide = this.root.clientWidth;
+    this.root.classList.toggle("mha-slim", wide < 664);
+    this.root.classList.toggle("mha-phone", wide < 504);
+    this.bar.fit();
+    const { paddingLeft, paddingRight } = getComputedStyle(this.root);
+    const room = wide - parseFloat(paddingLeft) - parseFloat(paddingRight);
     const apart = this.lanes.length > 1 && room >= 800;
     this.root.classList.toggle("mha-apart", apart);
     return this.lanes.map(lane => lane.fit(apart ? (room - 24) / 2 : room)).some(Boolean);
