@@ -138,7 +138,7 @@ def test_the_keyboard_alone(lab, tmp_path):
 
 @pytest.mark.parametrize(
     "place",
-    [".mha-cell[data-address='37']", ".mha-tape-name", ".mha-sentence", ".mha-range", ".mha-speed select"],
+    [".mha-cell[data-address='37']", ".mha-tape-name", ".mha-sentence", ".mha-range", ".mha-play"],
 )
 def test_left_and_right_step_from_anywhere_in_the_widget(lab, tmp_path, place):
     path = TensorMoves(RIGHT).save_html(tmp_path / "moves.html")
