@@ -34,7 +34,12 @@ def shown(outputs: Iterable[Mapping]) -> dict[str, list[str]]:
         for kind, content in output.get("data", {}).items():
             if kind not in NOT_COMPARED:
                 texts[kind].append(_joined(content))
-    return {**texts, **{name: [text] for name, text in streams.items()}}
+    return {**texts, **{name: [_as_left(text)] for name, text in streams.items()}}
+
+
+def _as_left(stream: str) -> str:
+    """A stream as one finds it: of a line that was written over, the last state."""
+    return re.sub(r"^[^\n]*\r(?!\n)", "", stream, flags=re.M)
 
 
 def _joined(content: object) -> str:

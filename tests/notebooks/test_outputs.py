@@ -55,6 +55,12 @@ def test_a_change_of_colour_only_says_so():
     assert "the same words" in line and "red" in line and "blue" in line
 
 
+def test_a_line_that_is_written_over_counts_as_it_was_left():
+    before = new_output("stream", name="stdout", text="2 of 2 done\n")
+    after = new_output("stream", name="stdout", text="\r0 of 2 done\r1 of 2 done\r2 of 2 done\n")
+    assert said([before], [after]) == []
+
+
 def test_more_and_fewer_outputs_are_counted():
     (line,) = said([result("1")], [result("1"), result("2")])
     assert line == "text/plain: 1 before, 2 now, such as “1”"
