@@ -70,12 +70,12 @@ def test_the_first_wrong_block_is_the_first():
 )
 def test_a_wrong_mask_or_softmax_comes_as_two_heatmaps(name, attempt, yours, theirs):
     page = offered(name, attempt).value
-    assert page.count("<table>") == 2 and yours in page and theirs in page
+    assert page.count("<table") == 2 and yours in page and theirs in page
     first, second = page.split("</table>")[:2]
     assert (
         "Yours" in first
         and "The right one" in second
-        and first.partition("<tr>")[2] != second.partition("<tr>")[2]
+        and first.partition("</caption>")[2] != second.partition("</caption>")[2]
     )
 
 
