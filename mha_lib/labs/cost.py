@@ -9,6 +9,7 @@ from torch.autograd import profiler
 
 from ..errors import value_error
 from ..look.style import Drawing, head_colour
+from .pictures import on_any_paper
 from .work import one_thread
 
 
@@ -77,7 +78,8 @@ def plot_growth(
     powers: bool = True,
 ) -> Drawing:
     """Draw measured curves on logarithmic axes, as a Drawing; with the power each grows by, if it has one."""
-    figure = Drawing((7.6, 4), alt=f"{measured} against {across}, one line each: {', '.join(curves)}.")
+    alt = f"{measured} against {across}, one line each: {', '.join(curves)}."
+    figure = Drawing((7.6, 4), alt=alt, paper="none")
     ax = figure.add_axes((0.14, 0.15, 0.54, 0.78))
     for n, (name, values) in enumerate(curves.items()):
         label = f"{name}\n(power {growth(sizes, values):.1f})" if powers else name
@@ -92,4 +94,4 @@ def plot_growth(
     ax.set_ylabel(measured, size=11)
     ax.grid(alpha=0.3)
     figure.legend(loc="center left", bbox_to_anchor=(0.7, 0.55), frameon=False, fontsize=11)
-    return figure
+    return on_any_paper(figure)

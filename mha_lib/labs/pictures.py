@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from matplotlib.text import Text
+
 from ..errors import value_error
-from ..look.style import Drawing, head_colour
+from ..look.style import HALO, Drawing, head_colour
 
 MARK = "#D55E00"
 
@@ -28,7 +30,8 @@ def plot_runs(
     if not groups or not all(len(values) for values in groups.values()):
         raise value_error("groups", "one run or more in each group", groups)
     height = 0.85 + 0.5 * len(groups)
-    figure = Drawing((8, height), alt=f"{measured}, a dot for each run: {', '.join(groups)}.")
+    alt = f"{measured}, a dot for each run: {', '.join(groups)}."
+    figure = Drawing((8, height), alt=alt, paper="none")
     ax = figure.add_axes((0.3, 0.6 / height, 0.5, 1 - 0.7 / height))
     for row, values in enumerate(groups.values()):
         spread = [row + 0.24 * (n / max(len(values) - 1, 1) - 0.5) for n in range(len(values))]
@@ -43,8 +46,19 @@ def plot_runs(
     ax.set_ylim(len(groups) - 0.5, -0.5)
     low, high = ax.get_xlim()
     if low < 0:
-        ax.axvline(0, color="0.4", linewidth=1, zorder=1)
+        ax.axvline(0, color="0.5", linewidth=1, zorder=1)
     ax.set_xlim(min(low, 0), high)
     ax.set_xlabel(measured, size=11)
     ax.grid(axis="x", alpha=0.3)
+    return on_any_paper(figure)
+
+
+def on_any_paper(figure: Drawing) -> Drawing:
+    """Make a diagram readable on a light page and on a dark one: no white sheet, letters with a halo."""
+    for ax in figure.axes:
+        ax.set_facecolor("none")
+        ax.tick_params(color="0.5", which="both")
+        ax.spines[:].set_color("0.5")
+    for text in figure.findobj(Text):
+        text.set_path_effects(HALO)
     return figure

@@ -32,3 +32,16 @@ def test_the_text_holds_no_measured_digit():
 def test_nothing_to_draw_is_refused(groups):
     with pytest.raises(ValueError, match="groups: expected one run or more"):
         plot_runs(groups, "loss")
+
+
+def test_diagrams_can_be_read_on_a_dark_page_too():
+    from mha_lib.labs.cost import plot_growth
+
+    for figure in (
+        plot_runs({"a": [0.1, 0.2]}, "loss"),
+        plot_growth([1, 2], {"a": [1, 2]}, "bytes", "words"),
+    ):
+        ax = figure.axes[0]
+        assert figure.get_facecolor()[3] == 0 and ax.get_facecolor()[3] == 0, "no white sheet"
+        letters = [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, *ax.texts]
+        assert all(text.get_path_effects() for text in letters)
