@@ -20,13 +20,19 @@ class Offer(Fallback, ipywidgets.VBox):
         narrow = ipywidgets.Layout(width="auto", align_self="flex-start")
         self.button = ipywidgets.Button(description=text.offer, layout=narrow)
         self.button.add_class(OwnKeys.WHERE)
-        self.button.on_click(self._show)
+        self.button.on_click(self._toggle)
         self._said = [ipywidgets.HTML(message), self.button, OwnKeys()]
+        self._drawn: Any = None
+        self._shown = False
         super().__init__(self._said)
 
-    def _show(self, _button: object) -> None:
-        self.button.disabled = True
-        self.children = [*self._said, self._picture()]
+    def _toggle(self, _button: object) -> None:
+        """Show the picture or hide it; the button stays, so that the keyboard keeps its place."""
+        if self._drawn is None:
+            self._drawn = self._picture()
+        self._shown = not self._shown
+        self.children = [*self._said, self._drawn] if self._shown else self._said
+        self.button.description = text.withdraw if self._shown else text.offer
 
     def fallback(self) -> str:
         """Return the message."""

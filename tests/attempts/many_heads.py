@@ -4,13 +4,13 @@ import mha_lib as mha
 from attempts import Attempts, as_array, constant, only, rounded, shifted
 
 
-def loop(X, W_q, W_k, W_v, W_o, h):
+def loop(X, W_q, W_k, W_v, W_o, h, turn=lambda k: k.transpose(1, 2)):
     d = X.shape[-1] // h
     parts = []
     for i in range(h):
         rows = slice(i * d, (i + 1) * d)
         q, k, v = X @ W_q[rows].T, X @ W_k[rows].T, X @ W_v[rows].T
-        parts.append((q @ k.transpose(1, 2) / d**0.5).softmax(-1) @ v)
+        parts.append((q @ turn(k) / d**0.5).softmax(-1) @ v)
     return torch.cat(parts, -1) @ W_o.T
 
 
@@ -62,16 +62,6 @@ def fixed(heads=None, width=None):
     return attempt
 
 
-def all_axes_turned(X, W_q, W_k, W_v, W_o, h):
-    d = X.shape[-1] // h
-    parts = []
-    for i in range(h):
-        rows = slice(i * d, (i + 1) * d)
-        q, k, v = X @ W_q[rows].T, X @ W_k[rows].T, X @ W_v[rows].T
-        parts.append((q @ k.T / d**0.5).softmax(-1) @ v)
-    return torch.cat(parts, -1) @ W_o.T
-
-
 def one_head(X, W_q, W_k, W_v, W_o, h):
     q, k, v = X @ W_q.T, X @ W_k.T, X @ W_v.T
     return (q @ k.mT / (X.shape[-1] // h) ** 0.5).softmax(-1) @ v @ W_o.T
@@ -94,7 +84,7 @@ ATTEMPTS = {
             (by_share(lambda W, r: W[r]), "no_transpose"),
             (by_share(lambda W, r: W[0 : r.stop - r.start].T), "first_head_only"),
             (by_share(lambda W, r: W[r.start / 1 : r.stop].T), "d_not_whole"),
-            (all_axes_turned, "all_axes_turned"),
+            (lambda *all: loop(*all, turn=lambda k: k.T), "all_axes_turned"),
             (fixed(heads=2, width=5), "number"),
             (fixed(heads=2), "raised"),
             (one_head, "number"),

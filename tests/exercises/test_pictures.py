@@ -88,7 +88,7 @@ def test_the_text_comes_first_and_the_picture_only_when_asked_for():
     assert VIEW not in right and VIEW not in unlike, "no picture where there is nothing to hold side by side"
 
 
-def test_a_press_draws_once_below_the_text():
+def test_a_press_draws_below_the_text_and_another_hides_it():
     drawn = []
 
     def picture():
@@ -97,6 +97,9 @@ def test_a_press_draws_once_below_the_text():
 
     offer = Offer("<p>said</p>", picture)
     assert not drawn and [type(child).__name__ for child in offer.children[:2]] == ["HTML", "Button"]
-    offer.button.click()
-    assert drawn == [1] and offer.button.disabled and offer.children[-1].value == "picture"
+    for shown in (True, False, True):
+        offer.button.click()
+        assert len(offer.children) == 3 + shown
+        assert ("Hide" in offer.button.description) == shown
+    assert drawn == [1], "drawn once, however often it is shown"
     assert offer.fallback() == "<p>said</p>"
