@@ -31,6 +31,8 @@ class TensorMoves(BrowserPicture):
     chain of the learner's: chain, error, hint; empty if nothing did).
     Raises: InputTypeError for anything but recordings; InputValueError beyond 100,000 cells.
 
+    >>> import torch
+    >>> from mha_lib import watch
     >>> TensorMoves(watch(lambda X: X.mT, torch.arange(6.).reshape(1, 2, 3)))
     TensorMoves: X (1, 2, 3) → X.mT (1, 3, 2)
     """

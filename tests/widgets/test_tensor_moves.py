@@ -1,7 +1,10 @@
 """TensorMoves without a browser: state, fallback, comparison, the learner's chain, one-file HTML."""
 
+import colorsys
 import json
 import re
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,6 +13,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 import mha_lib as mha
+from mha_lib.look.colours import HEAD_COLOURS
 from mha_lib.moves.compare import compare, verdict_sentence
 from mha_lib.moves.looks import short
 from mha_lib.widgets import TensorMoves
@@ -90,6 +94,45 @@ def timed():
     start = time.perf_counter()
     TensorMoves(mha.watch(split, X))
     return time.perf_counter() - start
+
+
+def test_the_first_widget_loads_no_matplotlib():
+    source = """
+import sys, torch, mha_lib as mha
+widget = mha.widgets.TensorMoves(mha.watch(lambda X: X.mT, torch.ones(1, 2, 3)))
+widget._repr_mimebundle_()
+print("matplotlib" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_no_axis_shares_a_hue_with_a_head_and_every_tone_can_be_read():
+    """Two colour codes in one picture: what is grey belongs to no hue; the others keep 25° from all heads."""
+    sheet = TensorMoves._css
+    tones = re.findall(r"--mha-tone\d: light-dark\((#\w{6}), (#\w{6})\)", str(sheet))
+    papers = re.search(r"--mha-paper: light-dark\((#\w{6}), (#\w{6})\)", str(sheet)).groups()
+    assert len(tones) == 6
+    heads = [hls(colour)[0] for colour in HEAD_COLOURS]
+    for pair in tones:
+        for tone, paper in zip(pair, papers, strict=True):
+            hue, _, saturation = hls(tone)
+            assert saturation < 0.25 or all(abs((hue - head + 0.5) % 1 - 0.5) * 360 > 25 for head in heads)
+            light, dark = sorted((luminance(tone), luminance(paper)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def rgb(colour):
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def hls(colour):
+    return colorsys.rgb_to_hls(*rgb(colour))
+
+
+def luminance(colour):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_colours_tell_head_and_word_apart():
@@ -226,7 +269,7 @@ def test_a_mistake_is_told_in_torchs_words_with_a_hint_and_the_picture_stays(cha
     before = widget.numbers, widget.pictures, widget.step
     assert not widget.run(chain, SIZES)
     assert torchs in widget.trouble["error"] and hint in widget.trouble["hint"]
-    assert widget.trouble["chain"] == chain and not widget.trouble["error"].startswith("fn")
+    assert widget.trouble["chain"] == chain and not re.search(r"\bfn\b", widget.trouble["error"])
     assert (widget.numbers, widget.pictures, widget.step) == before
     assert widget.run("X.mT", SIZES) and widget.trouble == {}
 
