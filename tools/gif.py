@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
 from PIL import Image
 
 import mha_lib as mha
@@ -34,9 +35,10 @@ SCRUB = """at => {
 
 def split_of_the_example() -> Recording:
     """Return the recording that the picture shows."""
-    example = mha.example()
     return mha.watch(
-        lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5), example.X, words=example.words
+        lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5),
+        torch.arange(80.0).reshape(2, 4, 10),
+        words=mha.example().words,
     )
 
 
@@ -70,12 +72,21 @@ def photographs(recording: Recording, shown: list[float]) -> list[Image.Image]:
     return pictures
 
 
+def montage(pictures: list[Image.Image]) -> Image.Image:
+    """Return the pictures below each other, so that one palette has the colours of all."""
+    width, height = pictures[0].size
+    whole = Image.new("RGB", (width, height * len(pictures)))
+    for place, picture in enumerate(pictures):
+        whole.paste(picture, (0, height * place))
+    return whole
+
+
 def main() -> None:
     """Draw the picture and say how large it is."""
     recording = split_of_the_example()
     shown, durations = zip(*places(len(recording.frames) - 1), strict=True)
     pictures = photographs(recording, list(shown))
-    palette = pictures[len(pictures) // 2].quantize(COLOURS)
+    palette = montage([pictures[0], pictures[len(pictures) // 2], pictures[-1]]).quantize(COLOURS)
     frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     frames[0].save(
         TARGET, save_all=True, append_images=frames[1:], duration=list(durations), loop=0, optimize=True

@@ -232,6 +232,20 @@ def test_the_slider_stops_anywhere_within_a_move(lab, tmp_path):
     agrees(widget, RIGHT.steps[2], variants(2))
 
 
+def test_a_move_that_is_broken_off_leaves_no_name_behind(lab, tmp_path):
+    page = lab.show(TensorMoves(RIGHT).save_html(tmp_path / "moves.html")).page
+    slider = page.get_by_role("slider", name="Step")
+    for at in ("0.5", "1.5", "0.4", "2.5", "1.2", "3"):
+        slider.fill(at)
+    labels = page.locator(".mha-label")
+    layout = TensorMoves(RIGHT).pictures["lanes"][0]["frames"][3]["layouts"][0]
+    expected = [label for kind in ("brackets", "blocks", "rows") for label in layout[kind]]
+    expect(labels).to_have_count(len(expected))
+    assert set(labels.evaluate_all("nodes => nodes.map(node => node.style.opacity || '1')")) == {"1"}
+    names = labels.evaluate_all("nodes => nodes.map(node => node.textContent)")
+    assert sorted(names) == sorted(" · ".join(part.text for part in label.parts) for label in expected)
+
+
 def test_the_columns_of_two_exchanged_axes_change_places(lab, tmp_path):
     page = lab.show(TensorMoves(RIGHT).save_html(tmp_path / "moves.html")).page
     where = """() => Object.fromEntries([...document.querySelectorAll(".mha-facts tr:last-child td")].map(

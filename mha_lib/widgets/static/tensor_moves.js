@@ -422,6 +422,7 @@ class Labels {
     this.nodes = new Map();
   }
   show(layout) {
+    for (const node of this.going) node.remove(); // a move that was broken off
     const fresh = new Map();
     for (const [kind, labels] of [["bracket", layout.brackets], ["block", layout.blocks], ["row", layout.rows]]) {
       for (const label of labels) fresh.set(JSON.stringify([kind, label]), [kind, label]);
