@@ -66,7 +66,7 @@ def test_point_hold_and_let_go(lab, weights):
     book = lab.open([MAKE, EXAMPLE, "print('query', explorer.query)"])
     page, radios = book.page, book.page.get_by_role("radio")
     second_map = page.locator(".mha-heads figure svg[role=img]").nth(1)
-    box = second_map.locator("image").bounding_box()
+    box = second_map.locator("xpath=..").locator("canvas").bounding_box()
 
     def row(query):
         page.mouse.move(box["x"] + 30, box["y"] + box["height"] * (query + 0.5) / 4)
@@ -222,7 +222,7 @@ def test_heads_are_sorted_by_a_score_and_the_best_is_marked(lab, page_of_blocks,
     )
     assert thumbs(page).first.get_attribute("aria-label") == "Head 3 J, itself 1.00, first"
     page.get_by_label("Order").select_option(label="distance, nearest first")
-    assert names(page)[0] == "★ 3 J · 0.00"
+    assert names(page)[:2] == ["★ 3 J", "0.00"]
     page.get_by_label("Order").select_option(label="as in the model")
     assert names(page)[0] == "1 A"
 
@@ -328,10 +328,10 @@ explorer"""
     generator = torch.Generator().manual_seed(0)
     many = (2 * torch.randn(12, 1, 12, 128, 128, generator=generator)).softmax(-1)
     thumbs(page).nth(20).click()
-    page.locator(".mha-heads figure image").wait_for()
+    page.locator(".mha-heads figure canvas").wait_for()
     assert table(page) == expected(many[1, 0], 0, heads=[8], real=128)
     page.get_by_label("Block").select_option(label="12")
-    page.locator(".mha-heads figure image").nth(11).wait_for()
+    page.locator(".mha-heads figure canvas").nth(11).wait_for()
     page.get_by_role("radio").first.focus()
     for _ in range(10):
         page.keyboard.press("ArrowDown")
@@ -485,7 +485,7 @@ def test_a_large_page_is_packed_and_opens(lab, tmp_path):
     thumbs(page).nth(12).click()
     page.get_by_label("Block").select_option(label="2")
     assert table(page) == expected(many[1, 0], 0, heads=range(12), real=64)
-    image = page.locator(".mha-heads figure image").first.bounding_box()
+    image = page.locator(".mha-heads figure canvas").first.bounding_box()
     page.mouse.move(image["x"] + 9, image["y"] + image["height"] * 50.5 / 64)
     chosen = page.locator(".mha-heads-queries label:has(:checked)").bounding_box()
     look = page.locator(".mha-heads-look").bounding_box()

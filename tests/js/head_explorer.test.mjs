@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  MASKED, NAN, apart, cellSize, fill, headName, headsOf, largest, line, maskedRuns, number, pool, shorten, sorted, step,
+  MASKED, NAN, apart, cellSize, fill, headName, headsOf, inks, largest, line, maskedRuns, number, pool, shorten, sorted, step,
   together, wordWidth, zooms,
 } from "../../mha_lib/widgets/static/head_explorer.js";
 
@@ -100,4 +100,16 @@ test("long words are shortened by signs, not by halves of them", () => {
   assert.equal([...shorten("😀".repeat(20))].length, 12);
   assert.ok(shorten("😀".repeat(20)).endsWith("😀…"));
   assert.ok(wordWidth("注意力") > wordWidth("abc"));
+});
+
+test("every weight has the colour of its palette, masked and NaN their own", () => {
+  const palette = Array.from({ length: 256 }, (_, i) => `#${i.toString(16).padStart(2, "0")}0102`);
+  const { thousandths, shades } = inks(palette);
+  const red = (pixel) => pixel & 255;
+  for (const value of [0, 3, 4, 499, 500, 999]) assert.equal(red(thousandths[value]), Math.floor(value * 0.256));
+  assert.equal(red(thousandths[1000]), 255);
+  assert.equal(red(thousandths[2000]), 255, "above 1 it is the colour of 1");
+  assert.equal(thousandths[MASKED], 0xffd9d9d9);
+  assert.equal(thousandths[NAN], 0xffa8e9ff);
+  assert.deepEqual([red(shades[0]), red(shades[253]), shades[254], shades[255]], [0, 253, 0xffd9d9d9, 0xffa8e9ff]);
 });

@@ -7,8 +7,8 @@ export const NAN = 65535;
 export const MASKED = 65534;
 const SMALL_NAN = 255;
 const SMALL_MASKED = 254;
-const BAD = [255, 233, 168];
-const GREY = [217, 217, 217];
+const BAD = "#ffe9a8";
+const GREY = "#d9d9d9";
 const ROW = 26; // pixels a word takes in the list: a target for a finger
 const NUMBERED = 44; // pixels: a cell that holds its number
 const THUMB = 32; // rows and columns of a thumbnail at most
@@ -163,10 +163,22 @@ export function together(letters) {
   return `${few.join(" ")} +${letters.length - few.length}`;
 }
 
-/** Colours as numbers, for pixels.
+/** A colour as a pixel's number: alpha, blue, green, red.
  * @param {string} colour #rrggbb */
-function rgb(colour) {
-  return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+function pixel(colour) {
+  const [red, green, blue] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** The pixel of each thousandth, and of each shade of a thumbnail.
+ * @param {string[]} palette */
+export function inks(palette) {
+  const thousandths = new Uint32Array(NAN + 1).fill(pixel(palette[255]));
+  for (let i = 0; i < 1000; i += 1) thousandths[i] = pixel(palette[Math.min(255, Math.floor((i * 256) / 1000))]);
+  [thousandths[NAN], thousandths[MASKED]] = [pixel(BAD), pixel(GREY)];
+  const shades = Uint32Array.from(palette, pixel);
+  [shades[SMALL_NAN], shades[SMALL_MASKED]] = [pixel(BAD), pixel(GREY)];
+  return { thousandths, shades };
 }
 
 // ---- the page
@@ -201,10 +213,10 @@ function menu(name, options, choose) {
  * @param {Model} model */
 function context(model) {
   const get = model.get.bind(model);
-  const palette = get("palette").map(rgb);
   const shape = get("shape");
   return {
-    get, shape, palette,
+    get, shape,
+    inks: inks(get("palette")),
     text: get("text"),
     heads: get("heads"),
     words: { query: get("query_words"), key: get("key_words") },
@@ -215,8 +227,6 @@ function context(model) {
     name: (head) => headName(head, shape, get("heads")),
     /** @param {number} head */
     head: (head) => get("heads")[head % shape[1]],
-    /** @param {number} value */
-    shade: (value) => (value === NAN ? BAD : value === MASKED ? GREY : palette[Math.min(255, Math.floor((value * 256) / 1000))]),
     /** @param {Record<string, unknown>} values */
     put: (values) => {
       const changed = Object.entries(values).filter(([name, value]) => JSON.stringify(get(name)) !== JSON.stringify(value));
@@ -305,16 +315,14 @@ function store(ctx, model) {
 }
 /** @typedef {ReturnType<typeof store>} Store */
 
-/** A picture of numbers, a pixel a cell.
- * @param {number} rows @param {number} columns @param {(i: number) => number[]} colour */
-function paint(rows, columns, colour) {
+/** A picture of numbers, a pixel a cell, each in the colour that `inks` has for it.
+ * @param {number} rows @param {number} columns @param {Numbers} cells @param {Uint32Array} inks */
+function paint(rows, columns, cells, inks) {
   const canvas = make("canvas", { width: Math.max(columns, 1), height: Math.max(rows, 1), "aria-hidden": "true" });
   const pen = canvas.getContext("2d");
   const pixels = pen.createImageData(canvas.width, canvas.height);
-  for (let i = 0; i < rows * columns; i += 1) {
-    const [red, green, blue] = colour(i);
-    pixels.data.set([red, green, blue, 255], 4 * i);
-  }
+  const out = new Uint32Array(pixels.data.buffer);
+  for (let i = 0; i < rows * columns; i += 1) out[i] = inks[cells[i]];
   pen.putImageData(pixels, 0, 0);
   return canvas;
 }
@@ -334,7 +342,8 @@ function overview(ctx, weights) {
   let focus = 0;
   let whose = -1; // the word whose line is shown; -1 for whole maps
   const openPicked = () => show(ctx, [...picked].sort((a, b) => a - b));
-  const columns = () => (get("order") < 0 && blocks > 1 ? count : Math.min(count, 8));
+  // A sorted list may wrap where the page is narrow; blocks stay rows.
+  const columns = () => (get("order") < 0 && blocks > 1 ? count : Math.max(1, Math.min(count, blocks > 1 ? 12 : 8, Math.floor((grid.clientWidth || 700) / 54))));
 
   const pick = (/** @type {number} */ head) => {
     if (!picked.delete(head)) picked.add(head);
@@ -372,19 +381,16 @@ function overview(ctx, weights) {
   const picture = (/** @type {number} */ head) => {
     if (whose >= 0) {
       const row = weights.line(head, whose);
-      return row ? paint(1, row.length, (i) => ctx.shade(row[i])) : make("span", {}, get("offline") ? text.absent : text.loading);
+      return row ? paint(1, row.length, row, ctx.inks.thousandths) : make("span", {}, get("offline") ? text.absent : text.loading);
     }
     const small = get("small_shape");
     if (small.length) {
       const all = new Uint8Array(get("small").buffer, get("small").byteOffset, get("small").byteLength);
-      const start = head * small[0] * small[1];
-      return paint(small[0], small[1], (i) => {
-        const shade = all[start + i];
-        return shade === SMALL_NAN ? BAD : shade === SMALL_MASKED ? GREY : ctx.palette[shade];
-      });
+      const size = small[0] * small[1];
+      return paint(small[0], small[1], all.subarray(head * size, (head + 1) * size), ctx.inks.shades);
     }
     const [cells, rows, wide] = pool(/** @type {Numbers} */ (weights.map(head)), queries, keys);
-    return paint(rows, wide, (i) => ctx.shade(cells[i]));
+    return paint(rows, wide, cells, ctx.inks.thousandths);
   };
   const thumbnail = (/** @type {number} */ head, /** @type {number} */ i, /** @type {any} */ score) => {
     const value = score && score.values[head] !== null ? score.values[head].toFixed(2) : text.none;
@@ -395,7 +401,8 @@ function overview(ctx, weights) {
       onkeyup: (/** @type {KeyboardEvent} */ e) => e.key === " " && e.preventDefault(),
       onclick: (/** @type {MouseEvent} */ e) => onclick(e, i),
       onpointermove: (/** @type {PointerEvent} */ e) => readOut(ctx, weights, head, whose, e) },
-      make("span", { class: "mha-heads-name" }, `${first ? "★ " : ""}${ctx.name(head)}${score ? ` · ${value}` : ""}`), picture(head));
+      make("span", { class: "mha-heads-name" }, `${first ? "★ " : ""}${ctx.name(head)}`),
+      ...(score ? [make("span", { class: "mha-heads-name" }, value)] : []), picture(head));
   };
   return {
     el: make("div", { class: "mha-heads-overview" }, grid, open),
@@ -409,7 +416,7 @@ function overview(ctx, weights) {
       if (whose >= 0) weights.need([], whose);
       grid.style.setProperty("--columns", String(columns()));
       grid.classList.toggle("mha-heads-strips", whose >= 0);
-      grid.style.setProperty("--thumb", `${Math.max(30, Math.min(120, 480 / Math.ceil(total / columns()) - 22))}px`);
+      grid.style.setProperty("--thumb", `${Math.max(38, Math.min(120, 480 / Math.ceil(total / columns()) - 22))}px`);
       grid.style.setProperty("--ratio", String(Math.min(2, Math.max(0.4, keys / Math.max(queries, 1)))));
       grid.replaceChildren(...order.map((head, i) => thumbnail(head, i, ready)));
       picked = new Set([...picked].filter((head) => head < total));
@@ -515,6 +522,7 @@ function heatmaps(ctx, weights, point, hold) {
     const map = weights.map(head);
     const [width, height] = [keys * cell, queries * cell];
     const marks = make("g");
+    let canvas = null;
     const at = (/** @type {(index: number) => void} */ act) => (/** @type {PointerEvent} */ event) => {
       const box = svg.getBoundingClientRect();
       const query = get("side") === "query";
@@ -526,17 +534,20 @@ function heatmaps(ctx, weights, point, hold) {
       make("defs", {}, make("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
         make("rect", { width: 2, height: 6, class: "mha-heads-ink" }))));
     if (map) {
-      const image = paint(queries, keys, (i) => ctx.shade(map[i])).toDataURL();
-      svg.append(make("image", { width, height, href: image, preserveAspectRatio: "none" }), marks, wrongSums(head));
+      // Below a pixel a cell the largest of its neighbours is drawn, so that no thin line is lost.
+      const [cells, rows, columns] = cell < 1 ? pool(map, queries, keys, Math.ceil(Math.max(width, height))) : [map, queries, keys];
+      canvas = paint(rows, columns, cells, ctx.inks.thousandths);
+      canvas.setAttribute("style", `width:${width}px;height:${height}px`);
+      svg.append(marks, wrongSums(head));
       const out = cell < 10 ? 2 : 0; // a small row would vanish under its own frame
       for (const [frame, pen] of [["outer", out ? 3 : 5], ["inner", out ? 1.2 : 2.5]])
         svg.append(make("rect", { class: `mha-heads-${frame}`, x: -out, y: -out, width: width + 2 * out, height: height + 2 * out, "stroke-width": pen, rx: 2 }));
     } else svg.append(make("text", { x: 8, y: 24 }, get("offline") ? text.absent : text.loading));
-    return { svg, marks };
+    return { body: make("div", { class: "mha-heads-map" }, ...(canvas ? [canvas] : []), svg), marks };
   };
   const figure = (/** @type {number} */ head) => {
-    const { svg, marks } = bodyOf(head);
-    const body = make("div", { class: "mha-heads-body-grid" }, ...(labelled() ? [names(false), svg, make("span"), names(true)] : [svg]));
+    const { body: drawn, marks } = bodyOf(head);
+    const body = make("div", { class: "mha-heads-body-grid" }, ...(labelled() ? [names(false), drawn, make("span"), names(true)] : [drawn]));
     const frame = make("div", zoom ? { class: "mha-heads-frame mha-heads-zoomed", tabindex: "0", role: "group",
       "aria-label": fill(text.head, { name: ctx.name(head) }) } : { class: "mha-heads-frame" }, body);
     const entry = { frame, head, marks };
@@ -633,6 +644,7 @@ function look(ctx, weights, point, hold) {
     const letters = new Map();
     const paths = [];
     const pen = Math.min(5, 18 / shown.length);
+    const least = shown.length * others().length > 1000 ? 20 : 5; // thousandths: thinner lines would be a haze
     const oneBlock = new Set(shown.map((head) => Math.floor(head / ctx.shape[1]))).size === 1;
     shown.forEach((head, n) => {
       const row = rows[n];
@@ -641,7 +653,7 @@ function look(ctx, weights, point, hold) {
       if (best >= 0) letters.set(best, [...(letters.get(best) ?? []), oneBlock ? ctx.head(head).letter : ctx.name(head)]);
       const shift = shown.length > 1 ? (n / (shown.length - 1) - 0.5) * 12 : 0;
       row.forEach((value, k) => {
-        if (value >= MASKED || value < 5) return;
+        if (value >= MASKED || value < least) return;
         const weight = Math.min(value / 1000, 1);
         const [from, to, end] = [(index + 1.5) * ROW, (k + 1.5) * ROW + shift, wide() - ROOM];
         paths.push(make("path", { d: `M2 ${from}C${end / 2} ${from} ${end / 2} ${to} ${end} ${to}`,
@@ -658,7 +670,9 @@ function look(ctx, weights, point, hold) {
       const row = rows[n];
       others().forEach((/** @type {string} */ _, /** @type {number} */ i) => {
         const [cell, value] = [cells[n][i], row ? row[i] : MASKED];
-        cell.textContent = row ? number(value, text) : text.loading;
+        const told = row ? number(value, text) : text.loading;
+        if (cell.textContent === told) return; // most cells of a long text are the same 0.000
+        cell.textContent = told;
         cell.className = row && value === MASKED ? "mha-heads-hatch" : "";
         cell.style.backgroundSize = `${value < MASKED ? Math.min(100, value / 10) : 0}% 4px`;
       });
