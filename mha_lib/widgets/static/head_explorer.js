@@ -12,7 +12,6 @@ const GREY = "#d9d9d9";
 const ROW = 26; // pixels a word takes in the list: a target for a finger
 const NUMBERED = 44; // pixels: a cell that holds its number
 const THUMB = 32; // rows and columns of a thumbnail at most
-const ROOM = 58; // pixels for the letters at the lines' ends
 const FEW = 4; // heads that need no overview
 
 /** @typedef {Uint16Array | Uint8Array} Numbers */
@@ -152,6 +151,12 @@ export function step(key, at, count, columns) {
   const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, Home: -at, End: count - 1 - at };
   const to = at + (/** @type {Record<string, number>} */ (moves)[key] ?? 0);
   return to < 0 || to >= count ? at : to;
+}
+
+/** Pixels that the letters of `count` heads take at one place.
+ * @param {number} count */
+export function lettersWide(count) {
+  return count <= 2 ? 28 : 58;
 }
 
 /** Letters that share a place, so that none lies on another: "A C +3".
@@ -452,6 +457,65 @@ function readOut(ctx, weights, head, whose, event) {
 
 // ---- some heads: a map each
 
+/** The rows and columns of a map that are in sight: [top, bottom, first, end]; of a small one all.
+ * @param {HTMLElement} frame @param {number} cell @param {number} queries @param {number} keys */
+function inSight(frame, cell, queries, keys) {
+  if (queries * keys <= 4096) return [0, queries, 0, keys];
+  const [top, high] = [Math.floor(frame.scrollTop / cell), Math.ceil(frame.clientHeight / cell) + 1];
+  const [first, wide] = [Math.floor(frame.scrollLeft / cell), Math.ceil(frame.clientWidth / cell) + 1];
+  return [Math.max(0, top - 1), Math.min(queries, top + high), Math.max(0, first - 1), Math.min(keys, first + wide)];
+}
+
+/** What stands on the colours: hatching, crosses, lines between the cells, numbers where there is room.
+ * @param {Context} ctx @param {Numbers} map @param {number} cell @param {number[]} sight @param {string} id of the hatching */
+function marksOf(ctx, map, cell, [top, bottom, first, end], id) {
+  const { get, text, shape } = ctx;
+  let [hatch, cross, grid] = ["", "", ""];
+  const figures = [];
+  for (let q = top; q < bottom; q += 1) {
+    const row = map.subarray(q * shape[3] + first, q * shape[3] + end);
+    for (const [start, length] of maskedRuns(row)) hatch += `M${(first + start) * cell} ${q * cell}h${length * cell}v${cell}h${-length * cell}z`;
+    row.forEach((value, i) => {
+      const [x, y] = [(first + i + 0.5) * cell, (q + 0.5) * cell];
+      if (value === NAN) cross += `M${x - cell / 4} ${y - cell / 4}l${cell / 2} ${cell / 2}m0 ${-cell / 2}l${-cell / 2} ${cell / 2}`;
+      else if (value !== MASKED && cell >= NUMBERED) figures.push(make("text", { x, y: y + 4, "text-anchor": "middle",
+        class: "mha-heads-number", fill: value * 256 >= get("dark_from") * 1000 ? "#fff" : "#000" }, number(value, text)));
+    });
+    if (cell >= 16 && q > top) grid += `M${first * cell} ${q * cell}H${end * cell}`;
+  }
+  for (let k = first + 1; cell >= 16 && k < end; k += 1) grid += `M${k * cell} ${top * cell}V${bottom * cell}`;
+  return [make("path", { d: hatch, fill: `url(#${id})` }), make("path", { d: cross, stroke: "#000", "stroke-width": cell > 16 ? 2 : 1 }),
+    make("path", { d: grid, class: "mha-heads-lattice" }), ...figures];
+}
+
+/** A bar at the end of each row that sums to something else than 1.
+ * @param {Context} ctx @param {number} head @param {Numbers} map @param {number} cell */
+function wrongSums(ctx, head, map, cell) {
+  let d = "";
+  for (let q = 0; q < ctx.shape[2]; q += 1)
+    if (ctx.off(head, q, map)) d += `M${ctx.shape[3] * cell - 3} ${q * cell + 1}v${Math.max(1, cell - 2)}`;
+  return make("path", { d, class: "mha-heads-off" });
+}
+
+/** The words at the left of a map or below it; every n-th where all would touch.
+ * @param {Context} ctx @param {"query" | "key"} side @param {number} cell @param {number} left */
+function namesOf(ctx, side, cell, left) {
+  const below = side === "key";
+  const list = /** @type {string[]} */ (ctx.words[side]).map((word) => shorten(word));
+  const longest = Math.max(0, ...list.map(wordWidth));
+  const flat = longest <= cell;
+  const nodes = [];
+  for (let i = 0; i < list.length; i += Math.ceil(15 / cell)) {
+    const middle = (i + 0.5) * cell;
+    const place = !below ? { x: left - 5, y: middle + 5, "text-anchor": "end" }
+      : flat ? { x: middle, y: 17, "text-anchor": "middle" }
+        : { x: 0, y: 0, "text-anchor": "end", transform: `translate(${middle + 5} 5) rotate(-90)` };
+    nodes.push(make("text", place, list[i]));
+  }
+  const size = below ? { width: list.length * cell + 3, height: flat ? 22 : 10 + longest } : { width: left, height: list.length * cell };
+  return make("svg", { class: below ? "mha-heads-below" : "mha-heads-left", "aria-hidden": "true", ...size }, ...nodes);
+}
+
 /** @param {Context} ctx @param {Store} weights @param {(index: number) => void} point @param {(index: number) => void} hold */
 function heatmaps(ctx, weights, point, hold) {
   const { get, text, shape, words } = ctx;
@@ -468,55 +532,9 @@ function heatmaps(ctx, weights, point, hold) {
   const sizes = () => zooms(cellSize(get("shown").length, queries, keys, Math.max(90, page - (labelled() ? left() : 2) - 24)));
   const labelled = () => get("shown").length <= 4 || zoom > 0;
 
-  /** The rows and columns that are in sight. @param {HTMLElement} frame */
-  const sight = (frame) => {
-    if (queries * keys <= 4096) return [0, queries, 0, keys];
-    const [top, high] = [Math.floor(frame.scrollTop / cell), Math.ceil(frame.clientHeight / cell) + 1];
-    const [first, wide] = [Math.floor(frame.scrollLeft / cell), Math.ceil(frame.clientWidth / cell) + 1];
-    return [Math.max(0, top - 1), Math.min(queries, top + high), Math.max(0, first - 1), Math.min(keys, first + wide)];
-  };
   const drawMarks = (/** @type {{frame: HTMLElement, head: number, marks: any}} */ { frame, head, marks }) => {
     const map = weights.map(head);
-    if (!map) return;
-    const [top, bottom, first, end] = sight(frame);
-    let [hatch, cross, grid] = ["", "", ""];
-    const figures = [];
-    for (let q = top; q < bottom; q += 1) {
-      const row = map.subarray(q * keys + first, q * keys + end);
-      for (const [start, length] of maskedRuns(row)) hatch += `M${(first + start) * cell} ${q * cell}h${length * cell}v${cell}h${-length * cell}z`;
-      row.forEach((value, i) => {
-        const [x, y] = [(first + i + 0.5) * cell, (q + 0.5) * cell];
-        if (value === NAN) cross += `M${x - cell / 4} ${y - cell / 4}l${cell / 2} ${cell / 2}m0 ${-cell / 2}l${-cell / 2} ${cell / 2}`;
-        else if (value !== MASKED && cell >= NUMBERED) figures.push(make("text", { x, y: y + 4, "text-anchor": "middle",
-          class: "mha-heads-number", fill: value * 256 >= get("dark_from") * 1000 ? "#fff" : "#000" }, number(value, text)));
-      });
-      if (cell >= 16 && q > top) grid += `M${first * cell} ${q * cell}H${end * cell}`;
-    }
-    for (let k = first + 1; cell >= 16 && k < end; k += 1) grid += `M${k * cell} ${top * cell}V${bottom * cell}`;
-    marks.replaceChildren(make("path", { d: hatch, fill: `url(#${id})` }),
-      make("path", { d: cross, stroke: "#000", "stroke-width": cell > 16 ? 2 : 1 }),
-      make("path", { d: grid, class: "mha-heads-lattice" }), ...figures);
-  };
-  const wrongSums = (/** @type {number} */ head) => {
-    let d = "";
-    for (let q = 0; q < queries; q += 1) if (ctx.off(head, q, weights.map(head))) d += `M${keys * cell - 3} ${q * cell + 1}v${Math.max(1, cell - 2)}`;
-    return make("path", { d, class: "mha-heads-off" });
-  };
-  const names = (/** @type {boolean} */ below) => {
-    const list = below ? words.key : words.query;
-    const every = Math.ceil(15 / cell);
-    const flat = list.every((/** @type {string} */ word) => wordWidth(shorten(word)) <= cell);
-    const deep = flat ? 22 : 10 + Math.max(0, ...list.map((/** @type {string} */ word) => wordWidth(shorten(word))));
-    const nodes = [];
-    for (let i = 0; i < list.length; i += every) {
-      const middle = (i + 0.5) * cell;
-      const place = !below ? { x: left() - 5, y: middle + 5, "text-anchor": "end" }
-        : flat ? { x: middle, y: 17, "text-anchor": "middle" }
-          : { x: 0, y: 0, "text-anchor": "end", transform: `translate(${middle + 5} 5) rotate(-90)` };
-      nodes.push(make("text", place, shorten(list[i])));
-    }
-    const size = below ? { width: keys * cell + 3, height: deep } : { width: left(), height: queries * cell };
-    return make("svg", { class: below ? "mha-heads-below" : "mha-heads-left", "aria-hidden": "true", ...size }, ...nodes);
+    if (map) marks.replaceChildren(...marksOf(ctx, map, cell, inSight(frame, cell, queries, keys), id));
   };
   const bodyOf = (/** @type {number} */ head) => {
     const map = weights.map(head);
@@ -538,7 +556,7 @@ function heatmaps(ctx, weights, point, hold) {
       const [cells, rows, columns] = cell < 1 ? pool(map, queries, keys, Math.ceil(Math.max(width, height))) : [map, queries, keys];
       canvas = paint(rows, columns, cells, ctx.inks.thousandths);
       canvas.setAttribute("style", `width:${width}px;height:${height}px`);
-      svg.append(marks, wrongSums(head));
+      svg.append(marks, wrongSums(ctx, head, map, cell));
       const out = cell < 10 ? 2 : 0; // a small row would vanish under its own frame
       for (const [frame, pen] of [["outer", out ? 3 : 5], ["inner", out ? 1.2 : 2.5]])
         svg.append(make("rect", { class: `mha-heads-${frame}`, x: -out, y: -out, width: width + 2 * out, height: height + 2 * out, "stroke-width": pen, rx: 2 }));
@@ -547,7 +565,7 @@ function heatmaps(ctx, weights, point, hold) {
   };
   const figure = (/** @type {number} */ head) => {
     const { body: drawn, marks } = bodyOf(head);
-    const body = make("div", { class: "mha-heads-body-grid" }, ...(labelled() ? [names(false), drawn, make("span"), names(true)] : [drawn]));
+    const body = make("div", { class: "mha-heads-body-grid" }, ...(labelled() ? [namesOf(ctx, "query", cell, left()), drawn, make("span"), namesOf(ctx, "key", cell, left())] : [drawn]));
     const frame = make("div", zoom ? { class: "mha-heads-frame mha-heads-zoomed", tabindex: "0", role: "group",
       "aria-label": fill(text.head, { name: ctx.name(head) }) } : { class: "mha-heads-frame" }, body);
     const entry = { frame, head, marks };
@@ -599,6 +617,37 @@ function heatmaps(ctx, weights, point, hold) {
 
 // ---- one word: its lines and its numbers
 
+/** A line from the chosen word to each that it looks at (or that looks at it), as thick as the weight, and
+ * at the largest of each head its letter.
+ * @param {Context} ctx @param {number[]} shown @param {Array<Numbers | undefined>} rows @param {number} index @param {number} wide */
+function linesOf(ctx, shown, rows, index, wide) {
+  /** @type {Map<number, string[]>} */
+  const letters = new Map();
+  const paths = [];
+  const pen = Math.min(5, 18 / shown.length);
+  const least = shown.length * (rows[0]?.length ?? 0) > 1000 ? 20 : 5; // thousandths: thinner lines would be a haze
+  const oneBlock = new Set(shown.map((head) => Math.floor(head / ctx.shape[1]))).size === 1;
+  const end = wide - lettersWide(shown.length);
+  const from = (index + 1.5) * ROW;
+  shown.forEach((head, n) => {
+    const row = rows[n];
+    if (!row) return;
+    const best = largest(row);
+    if (best >= 0) letters.set(best, [...(letters.get(best) ?? []), oneBlock ? ctx.head(head).letter : ctx.name(head)]);
+    const shift = shown.length > 1 ? (n / (shown.length - 1) - 0.5) * 12 : 0;
+    row.forEach((value, k) => {
+      if (value >= MASKED || value < least) return;
+      const weight = Math.min(value / 1000, 1);
+      const to = (k + 1.5) * ROW + shift;
+      paths.push(make("path", { d: `M2 ${from}C${end / 2} ${from} ${end / 2} ${to} ${end} ${to}`,
+        class: "mha-heads-line", style: ctx.style(head), "stroke-width": 0.8 + pen * weight, "stroke-opacity": 0.3 + 0.7 * weight }));
+    });
+  });
+  const told = [...letters].map(([k, names]) =>
+    make("text", { x: end + 4, y: (k + 1.5) * ROW + 5 }, make("title", {}, names.join(", ")), together(names)));
+  return [...paths, ...told];
+}
+
 /** @param {Context} ctx @param {Store} weights @param {(index: number) => void} point @param {(index: number) => void} hold */
 function look(ctx, weights, point, hold) {
   const { get, text, words } = ctx;
@@ -614,7 +663,8 @@ function look(ctx, weights, point, hold) {
   const side = () => /** @type {"query" | "key"} */ (get("side"));
   const chosen = () => words[side()];
   const others = () => words[side() === "query" ? "key" : "query"];
-  const wide = () => (el.closest(".mha-heads")?.clientWidth < 480 ? 104 : 150); // pixels between the words
+  // Pixels between the words: for the lines, and for the letters at their ends.
+  const wide = () => (el.closest(".mha-heads")?.clientWidth < 480 ? 46 : 76) + lettersWide(get("shown").length);
 
   const makeList = () => {
     const name = side() === "query" ? text.queries : text.keys;
@@ -636,33 +686,6 @@ function look(ctx, weights, point, hold) {
       make("tbody", {}, ...others().map((/** @type {string} */ word, /** @type {number} */ i) =>
         make("tr", {}, make("th", { scope: "row", title: word, dir: "auto" }, word), ...across(i)))),
       ...(get("measure") === "weights" ? [foot] : []));
-  };
-  const drawLines = (/** @type {number[]} */ shown, /** @type {Array<Numbers | undefined>} */ rows, /** @type {number} */ index) => {
-    lines.setAttribute("width", String(wide()));
-    lines.setAttribute("height", String((Math.max(words.query.length, words.key.length) + 1) * ROW));
-    /** @type {Map<number, string[]>} */
-    const letters = new Map();
-    const paths = [];
-    const pen = Math.min(5, 18 / shown.length);
-    const least = shown.length * others().length > 1000 ? 20 : 5; // thousandths: thinner lines would be a haze
-    const oneBlock = new Set(shown.map((head) => Math.floor(head / ctx.shape[1]))).size === 1;
-    shown.forEach((head, n) => {
-      const row = rows[n];
-      if (!row) return;
-      const best = largest(row);
-      if (best >= 0) letters.set(best, [...(letters.get(best) ?? []), oneBlock ? ctx.head(head).letter : ctx.name(head)]);
-      const shift = shown.length > 1 ? (n / (shown.length - 1) - 0.5) * 12 : 0;
-      row.forEach((value, k) => {
-        if (value >= MASKED || value < least) return;
-        const weight = Math.min(value / 1000, 1);
-        const [from, to, end] = [(index + 1.5) * ROW, (k + 1.5) * ROW + shift, wide() - ROOM];
-        paths.push(make("path", { d: `M2 ${from}C${end / 2} ${from} ${end / 2} ${to} ${end} ${to}`,
-          class: "mha-heads-line", style: ctx.style(head), "stroke-width": 0.8 + pen * weight, "stroke-opacity": 0.3 + 0.7 * weight }));
-      });
-    });
-    const told = [...letters].map(([k, names]) =>
-      make("text", { x: wide() - ROOM + 4, y: (k + 1.5) * ROW + 5 }, make("title", {}, names.join(", ")), together(names)));
-    lines.replaceChildren(...paths, ...told);
   };
   const drawNumbers = (/** @type {number[]} */ shown, /** @type {Array<Numbers | undefined>} */ rows, /** @type {number} */ index) => {
     table.caption.textContent = fill(side() === "query" ? text.caption_query : text.caption_key, { word: chosen()[index] });
@@ -696,7 +719,9 @@ function look(ctx, weights, point, hold) {
       const shown = get("shown");
       const rows = shown.map((/** @type {number} */ head) => weights.line(head, index));
       radios.forEach((radio, i) => { radio.checked = i === index; });
-      drawLines(shown, rows, index);
+      lines.setAttribute("width", String(wide()));
+      lines.setAttribute("height", String((Math.max(words.query.length, words.key.length) + 1) * ROW));
+      lines.replaceChildren(...linesOf(ctx, shown, rows, index, wide()));
       drawNumbers(shown, rows, index);
       const place = (index + 1.5) * ROW - el.scrollTop; // show it in a long list, too
       if (follow && (place < 2 * ROW || place > el.clientHeight - ROW)) el.scrollTop += place - el.clientHeight / 2;
