@@ -19,7 +19,7 @@ NBVAL := -p tools.nbval_report --nbval --nbval-current-env --nbval-cell-timeout=
 # WHEELHOUSE=wheelhouse takes all packages from the folder that `make wheelhouse` made.
 export TORCH WHEELHOUSE
 
-.PHONY: help lab test test-notebooks lint notebooks mine bench claims site links wheelhouse lock audit mutants steady clean setup
+.PHONY: help lab test test-notebooks lint notebooks mine bench claims site links wheelhouse lock audit mutants steady fuzz hosts clean setup
 
 help:  ## This list
 	@echo "make lab             open your copies of the notebooks in JupyterLab (PORT=8890 for another port)"
@@ -36,6 +36,8 @@ help:  ## This list
 	@echo "make claims          what notebooks 08 to 11 say of their experiments, with more seeds; some minutes"
 	@echo "make mutants         break a copy of the library on purpose and see which checks notice"
 	@echo "make steady          run what rests on time or training fifty times beside busy processes"
+	@echo "make fuzz            ten thousand inputs, right and wrong, for every public function"
+	@echo "make hosts           Colab's kernel, Notebook 7, Voila and marimo with every widget; fetches them"
 	@echo "make lock            renew requirements/*.lock from pyproject.toml"
 	@echo "make clean           remove .venv and caches"
 	@echo "The first of these sets up .venv; it needs Python 3.11 or newer and the network."
@@ -78,7 +80,13 @@ mutants: $(VENV)/test-ready
 	@$(ONE_THREAD) $(PY) tools/mutants.py $(MUTANTS)
 
 steady: $(VENV)/test-ready
-	@$(ONE_THREAD) $(PY) tools/steady.py
+	@$(ONE_THREAD) $(PY) tools/steady.py $(STEADY)
+
+fuzz: $(VENV)/test-ready
+	FUZZ=10000 $(ONE_THREAD) $(PY) -m pytest -n 2 tests/test_fuzz.py
+
+hosts: $(VENV)/test-ready
+	$(ONE_THREAD) $(PY) -m pytest -m ci tests/hosts
 
 lock: $(VENV)/ready
 	@$(PY) -m pip install -q uv && $(PY) tools/lock.py

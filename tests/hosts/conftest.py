@@ -50,7 +50,7 @@ def environment(tmp_path_factory):
     """Make an environment that has this one's packages and, before them, a host's own."""
 
     def make(host: str) -> Path:
-        return Path(f"/tmp/hosts/{host}/bin/python")
+        folder = tmp_path_factory.mktemp(host)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         python = folder / "bin" / "python"
         site = next((folder / "lib").glob("python*")) / "site-packages"
