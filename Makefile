@@ -19,7 +19,7 @@ NBVAL := -p tools.nbval_report --nbval --nbval-current-env --nbval-cell-timeout=
 # WHEELHOUSE=wheelhouse takes all packages from the folder that `make wheelhouse` made.
 export TORCH WHEELHOUSE
 
-.PHONY: help lab test test-notebooks lint notebooks mine bench claims site links wheelhouse lock audit mutants steady fuzz hosts clean setup
+.PHONY: help lab test test-notebooks lint notebooks mine bench claims site links wheelhouse lock audit mutants steady fuzz oldest load hosts clean setup
 
 help:  ## This list
 	@echo "make lab             open your copies of the notebooks in JupyterLab (PORT=8890 for another port)"
@@ -37,6 +37,8 @@ help:  ## This list
 	@echo "make mutants         break a copy of the library on purpose and see which checks notice"
 	@echo "make steady          run what rests on time or training fifty times beside busy processes"
 	@echo "make fuzz            ten thousand inputs, right and wrong, for every public function"
+	@echo "make oldest          the tests with the oldest versions that pyproject.toml allows, in an environment of its own"
+	@echo "make load            ten kernels at once, a full disk, a killed kernel: nothing wrong, nothing lost"
 	@echo "make hosts           Colab's kernel, Notebook 7, Voila and marimo with every widget; fetches them"
 	@echo "make lock            renew requirements/*.lock from pyproject.toml"
 	@echo "make clean           remove .venv and caches"
@@ -84,6 +86,12 @@ steady: $(VENV)/test-ready
 
 fuzz: $(VENV)/test-ready
 	FUZZ=10000 $(ONE_THREAD) $(PY) -m pytest -n 2 tests/test_fuzz.py
+
+oldest: $(VENV)/ready
+	@$(PY) tools/oldest.py
+
+load: $(VENV)/test-ready
+	@$(ONE_THREAD) $(PY) tools/load.py
 
 hosts: $(VENV)/test-ready
 	$(ONE_THREAD) $(PY) -m pytest -m ci tests/hosts
