@@ -59,7 +59,7 @@ export function apart(word) {
 /** The side of a cell, so that `count` maps of `queries` × `keys` share a page `page` pixels wide.
  * @param {number} count @param {number} queries @param {number} keys @param {number} page */
 export function cellSize(count, queries, keys, page = 900) {
-  const room = Math.min(count === 1 ? 460 : count === 2 ? 320 : count <= 4 ? 250 : 122, page);
+  const room = Math.min(count === 1 ? 400 : count === 2 ? 320 : count <= 4 ? 250 : 122, page);
   const side = Math.min(NUMBERED, room / Math.max(queries, keys, 1));
   return side < 8 ? side : Math.floor(side);
 }
