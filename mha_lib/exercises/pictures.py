@@ -65,7 +65,7 @@ def _moves(attempt: Function, right: Function, args: Arguments, blocks: Callable
         yours, theirs = (watch(of_X(function), X, num_heads=rest[-1]) for function in (attempt, right))
     except Exception:  # code that leaves torch cannot be followed, and may raise anything under a recorder
         return named
-    return ipywidgets.VBox([named, TensorMoves(yours, beside=theirs)])
+    return ipywidgets.VBox([named, TensorMoves(theirs, beside=yours)])
 
 
 def first_wrong_block(got: Tensor, want: Tensor) -> str:

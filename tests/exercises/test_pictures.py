@@ -43,7 +43,10 @@ def test_a_wrong_stack_moves_beside_the_right_one_and_its_first_wrong_block_is_n
     named, moves = offered(name, attempt).children
     assert block in named.value
     assert isinstance(moves, TensorMoves) and moves.beside is not None
-    assert moves.recording.steps[-1].shape == moves.beside.steps[-1].shape
+    X, right, wrong = moves.beside.steps[0], moves.recording.result, moves.beside.result
+    assert right.shape == wrong.shape and X.shape == (2, 4, 10) and not torch.equal(right, wrong)
+    if name == "splitting.split":  # the first of the two is the right one, which the other is held against
+        assert torch.equal(right, mha.split_heads(X.values, 2))
 
 
 def test_what_cannot_be_followed_is_named_all_the_same():
