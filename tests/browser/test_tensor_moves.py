@@ -71,6 +71,8 @@ def test_each_control_and_where_every_cell_goes(lab):
     expect(widget.locator(".mha-cell").first).to_be_visible()
     print(f"\nfrom Run All to the first picture, torch's import included: {time.monotonic() - start:.1f} s")
     agrees(widget, RIGHT.steps[0], variants(0))
+    first = "cells => new Set(cells.map(cell => cell.style.transform)).size"
+    assert widget.locator(".mha-tape .mha-cell").evaluate_all(first) == 80  # drawn before it is in the page
     for number in (1, 2, 3):
         press(widget, "Next step")
         agrees(widget, RIGHT.steps[number], variants(number))

@@ -888,7 +888,7 @@ class Player {
     this.halt();
     const from = this.at, far = Math.min(1, Math.abs(step - from));
     this.goal = step;
-    this.view.ready(step);
+    this.view.ready(step, still ? step : undefined); // at once: no way that cells could come
     if (still || this.calm() || !far) return this.arrive();
     const began = performance.now(), lasts = this.pace() * 1000 * far;
     const tick = now => {
@@ -1289,10 +1289,12 @@ class Widget {
     this.root.classList.toggle("mha-phone", wide < 504);
     this.bar.fit();
     const { paddingLeft, paddingRight } = getComputedStyle(this.root);
-    const room = wide - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    const room = wide - (parseFloat(paddingLeft) || 0) - (parseFloat(paddingRight) || 0); // none yet outside a page
     const apart = this.lanes.length > 1 && room >= 800;
+    const each = apart ? (room - 24) / 2 : room;
     this.root.classList.toggle("mha-apart", apart);
-    return this.lanes.map(lane => lane.fit(apart ? (room - 24) / 2 : room)).some(Boolean);
+    this.root.classList.toggle("mha-column", each < 500);
+    return this.lanes.map(lane => lane.fit(each)).some(Boolean);
   }
   rebuild() {
     this.reader.close();
