@@ -13,7 +13,7 @@ _MODULE_OF = {
 __all__ = list(_MODULE_OF)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'mha_lib.widgets' has no attribute {name!r}")
     value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
