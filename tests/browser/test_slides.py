@@ -29,6 +29,8 @@ def test_the_lesson_as_slides(lab):
     page, seen, moved = book.page, [], 0
     moves = page.locator(f"{SLIDE} .mha-moves")
     page.locator(".reveal .mha-moves").first.wait_for(state="attached")
+    footer = page.locator(".jp-Notebook-footer")
+    footer.wait_for(state="hidden")  # JupyterLab's "Click to add a cell" lay across the text of every slide
     more = True
     while more:
         page.wait_for_timeout(40)  # reveal.js shows the next piece in the next frame
