@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from matplotlib.patches import Rectangle
@@ -10,13 +11,16 @@ from torch import Tensor, nn
 from ..errors import type_error, value_error
 from ..look.fonts import drawable, families_for
 from ..look.style import HEAD_COLOURS, Drawing
-from .foreign import Caller, find_maps
+from ..masks import length_mask
+from .calling import Caller
+from .maps import input_width
+from .names import Takes
 
 SEEN, LEAK, UNSEEN = HEAD_COLOURS[0], HEAD_COLOURS[1], "#eeeeee"
 
 
 def who_can_see_whom(
-    layer: nn.Module | Callable,
+    layer: nn.Module | Callable[..., Any],
     x: Tensor | None = None,
     valid_lens: Tensor | None = None,
     *,
@@ -52,13 +56,19 @@ def who_can_see_whom(
         layer = copy.deepcopy(layer).double().eval()
     generator = torch.Generator().manual_seed(0)
     if x is None:
-        width = find_maps(layer, 1)[0].in_features
+        width = input_width(layer)
         x = torch.randn(2, num_words, width, generator=generator)
     if not isinstance(x, Tensor) or x.dim() != 3:
         raise value_error("x", "a tensor (B, L, D)", tuple(getattr(x, "shape", ())))
     x = (x.double() if isinstance(layer, nn.Module) else x).detach().requires_grad_()
     with torch.enable_grad():
-        output = Caller(layer)(x, x, x, valid_lens, attn_mask)[0]
+        caller = Caller(layer, None, x.shape[-1])
+        outcome = caller((x, x, x), _handed(caller, layer, x, valid_lens, attn_mask))
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.result is None:
+            raise type_error("layer", "a layer that returns a tensor", "None")
+        output = outcome.result[0]
         # A random sum of a word's features: that its gradient cancels has probability 0.
         numbers = output @ (torch.rand(output.shape[-1], generator=generator).to(output) + 0.5)
         if not numbers.requires_grad:
@@ -68,6 +78,29 @@ def who_can_see_whom(
         raise value_error("layer", "a layer that a gradient passes through", "none reaches x")
     reach = torch.stack([row[0].abs().amax(-1) for row in rows])
     return reach > 1e-12 * reach.max()
+
+
+def _handed(
+    caller: Caller, layer: object, x: Tensor, valid_lens: Tensor | None, attn_mask: Tensor | None
+) -> dict[str, Tensor]:
+    """Write lengths and mask in the forms that the layer's parameters take by their names."""
+    L = x.shape[1]
+    masks: dict[str, Tensor] = {}
+    by_kind = {kind: name for name, kind in reversed(caller.options.items())}
+    shuts_out = isinstance(layer, nn.MultiheadAttention)
+    takes_mask = by_kind.get(Takes.MASK, by_kind.get(Takes.VISIBLE))
+    if valid_lens is not None:
+        visible = length_mask(valid_lens, L)
+        counting = by_kind.get(Takes.LENGTHS, by_kind.get(Takes.UNKNOWN))
+        if counting:
+            masks[counting] = valid_lens
+        elif padding := by_kind.get(Takes.PADDING):
+            masks[padding] = ~visible[:, 0]
+        elif takes_mask:
+            attn_mask = visible.expand(-1, L, -1) if attn_mask is None else visible & attn_mask
+    if attn_mask is not None and takes_mask:
+        masks[takes_mask] = ~attn_mask if shuts_out else attn_mask
+    return masks
 
 
 def plot_visibility(

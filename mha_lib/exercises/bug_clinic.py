@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..clinic.bugs import FaultyAttention, bugs
+from ..clinic.bugs import Shows, bugs
+from ..clinic.faulty import FaultyAttention
 from ..convert import maps_of
 from ..multihead import MultiHeadAttention
 from ..text import read
@@ -21,7 +22,7 @@ _WARD = read("bug_clinic")["ward"]
 # The listing's fill is allowed: it differs from ours only in a sentence of length 0.
 ALLOWED_FILL = "fill_minus_1e9"
 # What a test of outputs in eval mode cannot see, however good its inputs are.
-UNSEEN = frozenset({"dropout_on_scores", "dropout_on_output", "values_detached"})
+UNSEEN = frozenset(name for name, bug in bugs.items() if bug.shows is not Shows.OUTPUT)
 
 
 def ward() -> dict[str, FaultyAttention]:
