@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from .bugs import Bug, Shows, bugs
 from .calling import Outcome
-from .choosing import Choice, Chooser, kind_of_square
+from .choosing import Choice, Chooser, Seen, kind_of_square
 from .faulty import Faults
 from .findings import Finding, Line, Milestone, Note, Remark, What
 from .forms import Code, Route, square_forms
@@ -34,6 +34,7 @@ class Afterwards:
 
     def __init__(self, patient: Patient, chooser: Chooser, choice: Choice):
         self.patient, self.chooser, self.choice, self.twins = patient, chooser, choice, choice.twins
+        self.with_square: Seen = []
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield what is wrong, the weightiest first; notes go to the choice."""
@@ -55,12 +56,14 @@ class Afterwards:
         forms = [form for form in square_forms(kind) if not own or (route and form.code is route.form.code)]
         outcomes = [self.chooser.run(probe, Route(name, form)) for form in forms]
         answered = [outcome for outcome in outcomes if outcome.result is not None]
+        self.with_square = [(probe, outcome) for outcome in outcomes]
         expected = self.twins.outcome(probe, self.choice.masked_base)
         if answered and not any(self.twins.same(outcome, expected) for outcome in answered):
             self.choice.notes.append(Note(Remark.SQUARE))
 
     def _changed(self) -> Verdict | None:
-        for probe, outcome, _ in self.choice.seen:
+        seen = [(probe, outcome) for probe, outcome, _ in self.choice.seen]
+        for probe, outcome in (*seen, *self.with_square):
             if outcome.changed:
                 recorder = Recorder()
                 self.chooser.run(probe, self.choice.padding, recorder)

@@ -104,10 +104,8 @@ class FaultyAttention(nn.Module):
         output = self._output(context, *queries.shape[:2])
         if faults.get("dropout") == "output":
             output = F.dropout(output, self.dropout, self.training)
-        if faults.get("inputs") == "changed" and mask is not None:
-            unseen = ~mask.any(1).any(1).expand(len(keys), -1)
-            for X in (keys, values):
-                X.data.masked_fill_(unseen.unsqueeze(-1), 0.0)
+        if faults.get("inputs") == "changed" and attn_mask is not None:
+            attn_mask.logical_not_()
         return output.transpose(0, 1) if mixed else output
 
     def _heads(self, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -314,7 +314,7 @@ def _cut_at(packed: Map, sizes: list[int]) -> list[LinearMap]:
 
 
 def _read(entry: _Entry, turned: bool, num_heads: int | None) -> Map:
-    """Return an entry as (out, in): x W is turned, and heads on an axis of their own are laid side by side."""
+    """Return an entry as (out, in): x W is turned, heads on an axis of their own lie side by side."""
     weight = entry.weight
     if weight.dim() == 3:
         weight = _of_heads(weight, num_heads)
@@ -372,7 +372,7 @@ def _by_order(groups: dict[tuple[str, ...], list[_Entry]]) -> Iterator[Sequence[
 
 
 def _fitted(maps: Sequence[LinearMap | None], h: int) -> Reading | None:
-    """Return the maps as a reading, small ones filled up and grouped heads spread; None if they do not fit."""
+    """Return the maps as a reading, small ones filled up, grouped heads spread; None if they do not fit."""
     W_q, W_k, W_v, W_o = maps
     if W_q is None or W_k is None or W_v is None:
         return None

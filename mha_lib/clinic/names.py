@@ -41,7 +41,8 @@ _CORES = {
     Part.QUERY: "q|query|queries|quer",
     Part.KEY: "k|keys?",
     Part.VALUE: "v|vals?|values?",
-    Part.OUTPUT: "o|out|outputs?|proj|projection|dense|unify|unifyheads|merge|combine|final|last|mix|mixer|concat|fc|linear",
+    Part.OUTPUT: "o|out|outputs?|proj|projection|dense|unify|unifyheads|merge|combine|final|last|mix|mixer|concat"
+    "|fc|linear",
 }
 _PARTS = {
     part: (re.compile(f"(?:{core})"), re.compile(f"(?:{_AROUND})*(?:{core})(?:{_AROUND})*"))
@@ -51,7 +52,8 @@ _INPUTS = {
     Takes.QUERIES: r"q|qs|query|queries|.*query.*|.*queries.*|tgt|target|x_?q|q_?x|q_in|inputs?_q|to_?x",
     Takes.KEYS: r"k|ks|key|keys|.*_keys?|keys?_.*|x_?k|k_?x|k_in|inputs?_k",
     Takes.VALUES: r"v|vs|val|value|values|.*_values?|values?_.*|x_?v|v_?x|v_in|inputs?_v",
-    Takes.CONTEXT: r"context|ctx|memory|mem|kv|x_?kv|key_?values?|kv_in|cross|y|source|src|enc|encoder_out.*|enc_out.*|inputs?_kv",
+    Takes.CONTEXT: r"context|ctx|memory|mem|kv|x_?kv|key_?values?|kv_in|cross|y|source|src|enc|encoder_out.*"
+    r"|enc_out.*|inputs?_kv",
 }
 _NO_CONCERN = (
     "dropout cache past need_ return output_att training position rope rotary freqs use_ is_ head_mask "
@@ -95,6 +97,41 @@ def takes(name: str) -> Takes:
     return Takes.UNKNOWN
 
 
-HEADS = "num_heads num_attention_heads n_heads n_head nhead nheads num_head heads h H nh head_num attention_heads".split()
-GROUPS = "num_kv_heads num_key_value_heads n_kv_heads n_kv_head kv_heads num_kv n_local_kv_heads num_query_groups num_groups".split()
-WIDTHS = "head_dim d_k head_size dim_head d_head dk hd attention_head_size depth size_per_head".split()
+HEADS = (
+    "num_heads",
+    "num_attention_heads",
+    "n_heads",
+    "n_head",
+    "nhead",
+    "nheads",
+    "num_head",
+    "heads",
+    "h",
+    "H",
+    "nh",
+    "head_num",
+    "attention_heads",
+)
+GROUPS = (
+    "num_kv_heads",
+    "num_key_value_heads",
+    "n_kv_heads",
+    "n_kv_head",
+    "kv_heads",
+    "num_kv",
+    "n_local_kv_heads",
+    "num_query_groups",
+    "num_groups",
+)
+WIDTHS = (
+    "head_dim",
+    "d_k",
+    "head_size",
+    "dim_head",
+    "d_head",
+    "dk",
+    "hd",
+    "attention_head_size",
+    "depth",
+    "size_per_head",
+)

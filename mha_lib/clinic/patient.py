@@ -133,7 +133,7 @@ def _parameters(layer: object, source: object) -> dict[str, Tensor]:
     else:
         found = {}
         for name, one in zip(
-            ("W_q", "W_k", "W_v", "W_o"), source if isinstance(source, tuple | list) else ()
+            ("W_q", "W_k", "W_v", "W_o"), source if isinstance(source, tuple | list) else (), strict=False
         ):
             if isinstance(one, nn.Module):
                 found |= {f"{name}.{key}": parameter for key, parameter in one.named_parameters()}

@@ -21,14 +21,14 @@ def tolerance(dtype: torch.dtype) -> float:
     return 1e-8 if dtype == torch.float64 else 200 * torch.finfo(dtype).eps
 
 
-_OF_MASKS = ("mask", "fill", "empty", "nan", "inputs")
+_OF_MASKS = ("mask", "fill", "empty", "nan")
 
 
 def _acts(switch: str, setting: object, probe: Probe, causal: bool) -> bool:
     """Whether a switch can change an output in eval mode: those of masks do where there is one."""
     if switch in _OF_MASKS:
         return setting != "not_in_training" and (probe.mask is not None or causal)
-    return switch != "detach" and (switch != "dropout" or setting == "always")
+    return switch not in ("detach", "inputs") and (switch != "dropout" or setting == "always")
 
 
 class Twins:
@@ -57,12 +57,9 @@ class Twins:
         key = (id(probe), repr(sorted({**base, **faults}.items())))
         if key not in self._known:
             self._probes.append(probe)
-            inputs = probe.inputs
-            if faults.get("inputs"):
-                inputs = tuple(X.clone() for X in inputs)  # type: ignore[assignment]
             twin = self.make(base, faults)
             try:
-                output = twin(*inputs, probe.lengths, attn_mask=probe.attn_mask)
+                output = twin(*probe.inputs, probe.lengths, attn_mask=probe.attn_mask)
                 self._known[key] = Outcome(output)
             except Exception as error:  # some mistakes raise for most sizes
                 self._known[key] = Outcome(None, error)

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 import mha_lib as mha
 from mha_lib import ladder
-from mha_lib.clinic.bugs import Shows, bugs
-from mha_lib.clinic.faulty import FaultyAttention
+from mha_lib.clinic.bugs import bugs
 from mha_lib.clinic.examination import _Examination, diagnose
+from mha_lib.clinic.faulty import FaultyAttention
 from mha_lib.convert import maps_of
 from mha_lib.documents import bert, gpt
 

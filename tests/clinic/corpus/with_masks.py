@@ -214,7 +214,8 @@ class Lengths(nn.Module):
 
     def forward(self, queries, keys, values, valid_lens=None):
         q, k, v = (
-            self.transpose_qkv(W(X)) for W, X in zip((self.W_q, self.W_k, self.W_v), (queries, keys, values))
+            self.transpose_qkv(W(X))
+            for W, X in zip((self.W_q, self.W_k, self.W_v), (queries, keys, values), strict=True)
         )
         if valid_lens is not None:
             if "tiled" in self.fault:
@@ -387,14 +388,14 @@ class StrictSelf(nn.Module):
 
     def forward(self, q, k, v):
         assert q.shape == k.shape == v.shape, "self-attention only"
-        b, l, d = q.shape
+        b, n, d = q.shape
         q, k, v = (
-            w(x).view(b, l, self.h, -1).transpose(1, 2) for w, x in ((self.wq, q), (self.wk, k), (self.wv, v))
+            w(x).view(b, n, self.h, -1).transpose(1, 2) for w, x in ((self.wq, q), (self.wk, k), (self.wv, v))
         )
         s = q @ k.transpose(2, 3)
         s = s if "scale" in self.fault else s / math.sqrt(d // self.h)
         o = s.softmax(-1) @ v
-        return self.wo(o.reshape(b, l, d) if "merge" in self.fault else o.transpose(1, 2).reshape(b, l, d))
+        return self.wo(o.reshape(b, n, d) if "merge" in self.fault else o.transpose(1, 2).reshape(b, n, d))
 
 
 class TiledGroups(nn.Module):
