@@ -41,8 +41,8 @@ _CORES = {
     Part.QUERY: "q|query|queries|quer",
     Part.KEY: "k|keys?",
     Part.VALUE: "v|vals?|values?",
-    Part.OUTPUT: "o|out|outputs?|proj|projection|dense|unify|unifyheads|merge|combine|final|last|mix|mixer|concat"
-    "|fc|linear",
+    Part.OUTPUT: "o|out|outputs?|proj|projection|dense|unify|unifyheads|merge|combine|final|last|mix"
+    "|mixer|concat|fc|linear",
 }
 _PARTS = {
     part: (re.compile(f"(?:{core})"), re.compile(f"(?:{_AROUND})*(?:{core})(?:{_AROUND})*"))
