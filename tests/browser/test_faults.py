@@ -39,6 +39,8 @@ def test_a_kernel_that_dies_in_mid_animation_leaves_a_picture_that_still_moves(l
     kill(book, lab)
     alive(book)
     book.save()
+    # The widget manager writes to the console that nobody hears it; the picture does not need to be heard.
+    book.logged[:] = [line for line in book.logged if "Could not send widget sync message" not in line]
     assert book.saved().cells[1].outputs[0].data["text/html"]
 
 
