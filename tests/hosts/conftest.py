@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from browser.conftest import Lab, chromium, context, free_port  # noqa: F401
+from in_browser import Lab, chromium, context, free_port  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {

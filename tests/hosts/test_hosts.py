@@ -8,7 +8,7 @@ import urllib.request
 import links
 import nbformat
 import pytest
-from browser.conftest import Book
+from in_browser import Book
 from nbclient import NotebookClient
 
 from .conftest import ROOT, START, WIDGETS, environ, free_port, kernelspec
