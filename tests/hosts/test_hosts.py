@@ -164,7 +164,7 @@ def test_marimo_shows_the_pictures_that_are_anywidgets(environment, page, tmp_pa
         if selector.startswith((".mha-moves", ".mha-heads", ".mha-plane", ".mha-scale"))
     ]
     text = MARIMO.format(
-        start="\\n".join(f"    {line}" for line in START.splitlines()),
+        start="\n".join(f"    {line}" for line in START.splitlines()),
         shown=", ".join(f"mo.ui.anywidget({source})" for source in pictures),
     )
     (tmp_path / "app.py").write_text(text)
