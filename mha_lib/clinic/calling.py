@@ -166,7 +166,7 @@ class Caller:
 
     def _filled_up(self, options: dict[str, Any]) -> list[None]:
         """Hand None to a call= that names a mask and does not use it."""
-        missing = len(self.required) - 1 - len(self.words) - len(options)
+        missing = len(self.required) - len(self.words) - len(options)
         return [None] * max(missing, 0)
 
     def _extract(self, output: Any, inputs: tuple[Tensor, ...]) -> Tensor | None:
