@@ -124,7 +124,8 @@ class Afterwards:
             if recorder.left_torch or not any(gradient.any() for gradient in found.values()):
                 return self._nothing_learns(recorder)
             parameters = self.patient.parameters.keys() & wanted.keys()
-            if self.patient.module is None and not any(found[name].any() for name in parameters):
+            closed = self.patient.module is None or "forward" in vars(self.patient.module)
+            if closed and not any(found[name].any() for name in parameters):
                 found = {name: found[name] for name in leaf_names}  # a function with other copies of the maps
             if all(self._alike(found[name], right[name]) for name in found):
                 return None

@@ -16,10 +16,10 @@ from .calling import Inputs, Outcome
 from .faulty import Faults
 from .findings import Note, Remark
 from .forms import Axes, Code, Route, padding_forms, square_forms
-from .maps import Reading
 from .names import Takes
 from .patient import Patient, words_come_first
 from .probes import Probe, Sizes, Words, padding_probes, plain_probes, rows_probe, square_probe, telling_sizes
+from .reading import Reading
 from .recorder import Recorder
 from .twins import BASES, RIGHT, Twins, tolerance
 

@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from ..masks import causal_mask, masked_softmax
 from .findings import Milestone
-from .maps import Reading
 from .probes import Probe
+from .reading import Reading
 from .recorder import Made
 
 _FLOOR = -1000.0  # a score below is a masked one, whatever number was filled in

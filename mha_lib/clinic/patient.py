@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from ..errors import value_error
 from .calling import Caller
-from .maps import Reading, find_heads, find_readings
+from .maps import find_heads, find_readings
+from .reading import Reading
 
 
 @dataclass(eq=False)

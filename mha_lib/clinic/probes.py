@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..errors import value_error
 from ..masks import causal_mask, length_mask
-from .maps import Reading
+from .reading import Reading
 
 
 class Kind(Enum):

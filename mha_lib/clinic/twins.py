@@ -8,8 +8,8 @@ from torch import Tensor
 from .bugs import Bug, bugs
 from .calling import Outcome
 from .faulty import Faults, FaultyAttention
-from .maps import Reading
 from .probes import Probe
+from .reading import Reading
 
 RIGHT: Faults = {}
 CAUSAL: Faults = {"causal": 0}  # a layer may be causal by itself
