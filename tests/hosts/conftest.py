@@ -61,12 +61,17 @@ def environment(tmp_path_factory):
     return make
 
 
-def environ(folder: Path, **more: str) -> dict[str, str]:
+def environ(folder: Path, python: Path, **more: str) -> dict[str, str]:
     """The environment variables of a host whose files stay in `folder`."""
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     own = {name: str(folder / name.lower()) for name in names}
     below = Path(sys.prefix) / "share" / "jupyter"  # where this environment keeps extensions and schemas
-    found = {"JUPYTER_PATH": str(below), "JUPYTERLAB_DIR": str(below / "lab"), "PYTHONPATH": str(ROOT)}
+    above = python.parents[1] / "share" / "jupyter"  # the host's own come first
+    found = {
+        "JUPYTER_PATH": f"{above}{os.pathsep}{below}",
+        "JUPYTERLAB_DIR": str(below / "lab"),
+        "PYTHONPATH": str(ROOT),
+    }
     return os.environ | own | found | more
 
 
