@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ..clinic.bugs import bugs
-from ..clinic.examination import Diagnosis, diagnose
+from ..clinic.examination import diagnose
+from ..clinic.findings import Diagnosis
 from ..multihead import MultiHeadAttention
 from ..text import sentences
 from .exercise import Exercise, Picture, Rule, guarded, hint_of
