@@ -40,7 +40,7 @@ help:  ## This list
 	@echo "make oldest          the tests with the oldest versions that pyproject.toml allows, in an environment of its own"
 	@echo "make load            ten kernels at once, a full disk, a killed kernel: nothing wrong, nothing lost"
 	@echo "make hosts           Colab's kernel, Notebook 7, Voila and marimo with every widget; fetches them"
-	@echo "make lock            renew requirements/*.lock from pyproject.toml"
+	@echo "make lock            renew tools/locks/*.lock from pyproject.toml"
 	@echo "make clean           remove .venv and caches"
 	@echo "The first of these sets up .venv; it needs Python 3.11 or newer and the network."
 	@echo "On Linux without a GPU, TORCH=cpu with the first one saves gigabytes."
@@ -107,7 +107,7 @@ links: $(VENV)/ready
 
 audit: $(VENV)/ready
 	@$(PY) -m pip install -q pip-audit
-	$(PY) -m pip_audit --strict --disable-pip --no-deps $(addprefix -r ,$(wildcard requirements/*.lock))
+	$(PY) -m pip_audit --strict --disable-pip --no-deps $(addprefix -r ,$(wildcard tools/locks/*.lock))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache
@@ -122,7 +122,7 @@ PYTHON_FOUND = found=; for python in $(PYTHON); do \
 	 [ -n "$$found" ] || { echo "Python 3.11 or newer is needed, and '$(firstword $(PYTHON))' is $${version:-not there}." \
 	   "Install a newer one from python.org, or name yours: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 
-$(VENV)/installed: requirements/lab.lock
+$(VENV)/installed: tools/locks/lab.lock
 	@$(PYTHON_FOUND); "$$found" tools/install.py base
 	@touch $@
 
@@ -130,11 +130,11 @@ $(VENV)/ready: $(VENV)/installed pyproject.toml
 	@$(PY) tools/install.py library
 	@touch $@
 
-$(VENV)/site-ready: $(VENV)/ready requirements/site.lock
+$(VENV)/site-ready: $(VENV)/ready tools/locks/site.lock
 	@$(PY) tools/install.py site
 	@touch $@
 
-$(VENV)/test-ready: $(VENV)/site-ready requirements/test.lock
+$(VENV)/test-ready: $(VENV)/site-ready tools/locks/test.lock
 	@$(PY) tools/install.py test
 	@touch $@
 

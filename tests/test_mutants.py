@@ -2,8 +2,8 @@
 
 import ast
 
-from faults import faults_of
-from mutants import LIBRARY, bugs_in_core
+from faults import count_of, faults_of
+from mutants import LIBRARY, bugs_in_core, report, runs
 
 import mha_lib as mha
 
@@ -49,3 +49,29 @@ def test_every_mistake_of_the_clinic_is_made_in_the_core_too():
         for file, source in sources.items():
             ast.parse(source)
             assert source != (LIBRARY / file).read_text("utf-8"), name
+
+
+def test_a_wanted_fault_is_the_same_as_among_all():
+    every = list(faults_of(SOURCE))
+    assert count_of(SOURCE) == len(every)
+    assert [fault for fault in faults_of(SOURCE, {2, 5}) if fault] == [every[2], every[5]]
+
+
+WATCHED = (
+    "heads",
+    "masks",
+    "scoring",
+    "multihead",
+    "moves/layout",
+    "moves/labels",
+    "moves/looks",
+    "moves/still",
+)
+WATCHED += ("heatmaps/draw", "heatmaps/read", "heatmaps/said", "widgets/head_explorer")
+
+
+def test_the_notebooks_alone_notice_nine_in_ten_of_thirty_faults():
+    results = [run for run in runs(WATCHED, sample=30, seed=2, with_tests=False) if not run.validates]
+    noticed = [run for run in results if run.notebooks]
+    assert len(results) >= 20
+    assert len(noticed) >= 0.9 * len(results), report(results)

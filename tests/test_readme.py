@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/classroom.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/classroom.md")
 README = (ROOT / "README.md").read_text("utf-8")
 
 

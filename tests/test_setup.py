@@ -35,7 +35,7 @@ def asked(*extras):
 
 
 LOCKS = {
-    name: (ROOT / "requirements" / f"{name}.lock").read_text("utf-8") for name in ("lab", "site", "test")
+    name: (ROOT / "tools" / "locks" / f"{name}.lock").read_text("utf-8") for name in ("lab", "site", "test")
 }
 
 
@@ -250,7 +250,7 @@ def copy(tmp_path):
         pytest.skip("needs make")
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    for name in ("requirements", "tools", "binder"):
+    for name in ("tools", "binder"):
         shutil.copytree(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -390,7 +390,7 @@ def test_a_small_disk_and_a_read_only_one(copy, tmp_path, read_only):
     disk.mkdir()
     steps = [
         f"mount -t tmpfs -o size=10m tmpfs {disk}",
-        f"cp -r {copy}/Makefile {copy}/pyproject.toml {copy}/requirements {copy}/tools {disk}",
+        f"cp -r {copy}/Makefile {copy}/pyproject.toml {copy}/tools {disk}",
         f"mount -o remount,ro {disk}" if read_only else "true",
         f"cd {disk}",
         f"exec make --no-print-directory lab PYTHON={sys.executable}",
@@ -437,13 +437,13 @@ def test_a_port_that_is_none(ready, port):
 def test_a_standing_venv_is_reused_and_a_changed_lock_renews_it(ready):
     assert make(ready, "-n", "setup")[1] == ["make: Nothing to be done for 'setup'."]
     later = (ready / ".venv" / "ready").stat().st_mtime + 5
-    os.utime(ready / "requirements" / "lab.lock", (later, later))
+    os.utime(ready / "tools" / "locks" / "lab.lock", (later, later))
     assert "tools/install.py base" in " ".join(make(ready, "-n", "setup")[1])
 
 
 def test_reading_needs_no_test_tools_and_a_changed_test_lock_renews_only_those(ready):
     later = (ready / ".venv" / "ready").stat().st_mtime + 5
-    os.utime(ready / "requirements" / "test.lock", (later, later))
+    os.utime(ready / "tools" / "locks" / "test.lock", (later, later))
     assert make(ready, "-n", "setup")[1] == ["make: Nothing to be done for 'setup'."]
     steps = [line for line in make(ready, "-n", "lint")[1] if "install.py" in line]
     assert steps == [".venv/bin/python tools/install.py test"]

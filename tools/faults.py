@@ -4,7 +4,7 @@ Texts of errors, docstrings, types and imports are left alone.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 COMPARISONS: dict[type, type] = {
@@ -48,16 +48,27 @@ class Fault:
     validates: bool  # whether it stands in code that only checks what was handed in
 
 
-def faults_of(source: str) -> Iterator[Fault]:
-    """Every fault of a module, in the order of its lines."""
+def count_of(source: str) -> int:
+    """How many faults a module may have."""
+    return sum(1 for _ in faults_of(source, frozenset()))
+
+
+def faults_of(source: str, wanted: Container[int] | None = None) -> Iterator[Fault | None]:
+    """Every fault of a module, in the order of its lines; None for those whose number is not wanted."""
     tree = ast.parse(source)
+    number = -1
     for parent, field, place, node, validates in _places(tree, False):
         for kind, other in _alternatives(node):
             before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(other))
-            if before != after:
-                _put(parent, field, place, ast.copy_location(other, node))
-                yield Fault(kind, getattr(node, "lineno", 0), before, after, ast.unparse(tree), validates)
-                _put(parent, field, place, node)
+            if before == after:
+                continue
+            number += 1
+            if wanted is not None and number not in wanted:
+                yield None
+                continue
+            _put(parent, field, place, ast.copy_location(other, node))
+            yield Fault(kind, getattr(node, "lineno", 0), before, after, ast.unparse(tree), validates)
+            _put(parent, field, place, node)
 
 
 def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:

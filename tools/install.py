@@ -169,7 +169,7 @@ class SetUp:
             raise SetUpError(NO_VENV.format(reason=reason))
 
     def locked(self, name: str) -> str:
-        return str(self.root / "requirements" / f"{name}.lock")
+        return str(self.root / "tools" / "locks" / f"{name}.lock")
 
     def torch_index(self) -> list[str]:
         if os.environ.get("WHEELHOUSE") or os.environ.get("TORCH") != "cpu":

@@ -1,4 +1,4 @@
-"""Renew requirements/*.lock from pyproject.toml, with hashes: python tools/lock.py
+"""Renew tools/locks/*.lock from pyproject.toml, with hashes: python tools/lock.py
 
 lab.lock is what the notebooks are read with, site.lock and test.lock what comes on top. torch
 stands in none of them: its builds differ from place to place, so it is pinned in pyproject.toml
@@ -74,7 +74,7 @@ def main() -> None:
             if layer == "lab":
                 pins |= entries(model(folder))
             lines = [pins[name] for name in sorted(set(pins) - before)]
-            (ROOT / "requirements" / f"{layer}.lock").write_text(
+            (ROOT / "tools" / "locks" / f"{layer}.lock").write_text(
                 "\n".join([HEADS[layer], *lines]) + "\n", "utf-8"
             )
             before |= set(pins)

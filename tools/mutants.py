@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cells import Outcome, in_fork, run, warm
-from faults import Fault, faults_of
+from faults import Fault, count_of, faults_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "mha_lib"
@@ -152,12 +152,13 @@ def try_bug(name: str, sources: dict[str, str], readers: Sequence[Path]) -> str:
 
 
 def _chosen(names: Sequence[str], sample: int | None, seed: int) -> list[tuple[str, Fault]]:
-    faults = [
-        (module, fault)
-        for module in (names or modules())
-        for fault in faults_of((LIBRARY / f"{module}.py").read_text("utf-8"))
-    ]
-    return faults if sample is None else random.Random(seed).sample(faults, min(sample, len(faults)))
+    sources = {module: (LIBRARY / f"{module}.py").read_text("utf-8") for module in (names or modules())}
+    places = [(module, n) for module, source in sources.items() for n in range(count_of(source))]
+    if sample is not None:
+        places = random.Random(seed).sample(places, min(sample, len(places)))
+    wanted = {module: {n for name, n in places if name == module} for module, _ in places}
+    faults = [(m, fault) for m in wanted for fault in faults_of(sources[m], wanted[m]) if fault is not None]
+    return random.Random(seed).sample(faults, len(faults))
 
 
 def runs(

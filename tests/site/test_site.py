@@ -17,7 +17,7 @@ BOOKS = [path.relative_to(pages.ROOT).with_suffix(".html").as_posix() for path i
 SPLIT = "notebooks/03_split_heads_reshape_then_permute.html"
 LOOKED_AT = "notebooks/05_what_each_head_looks_at.html"
 MODEL = "notebooks/10_heads_of_a_real_model.html"
-FRONT = ["index.html", "docs/classroom.html", "sheets.html", "glossary.html", "genindex.html"]
+FRONT = ["index.html", "notebooks/classroom.html", "sheets.html", "glossary.html", "genindex.html"]
 
 
 class Page(HTMLParser):
@@ -207,7 +207,7 @@ def test_a_console_says_that_it_needs_the_notebook(lab, address):
 @pytest.mark.parametrize(
     "scheme, size", [("light", (1280, 800)), ("dark", (1280, 800)), ("light", (390, 844))]
 )
-@pytest.mark.parametrize("name", ["index.html", "docs/classroom.html", SPLIT, LOOKED_AT, MODEL])
+@pytest.mark.parametrize("name", ["index.html", "notebooks/classroom.html", SPLIT, LOOKED_AT, MODEL])
 def test_a_page_is_clean_in_every_dress(lab, site, name, scheme, size):
     """axe finds nothing on the whole page, nothing is cut and nothing scrolls sideways."""
     book = lab.show(site / name, size=size)

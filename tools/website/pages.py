@@ -14,7 +14,7 @@ from .outputs import Rewriter
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-PLAIN = ("docs", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "notebooks/images")
+PLAIN = ("notebooks/classroom.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "notebooks/images")
 
 
 def notebooks(root: Path = ROOT) -> list[Path]:
@@ -106,7 +106,7 @@ def _contents() -> str:
     parts = {
         "Notebooks": [path for path in paths if "solutions" not in path],
         "Solutions": [path for path in paths if "solutions" in path],
-        "To teach with": ["docs/classroom", "sheets"],
+        "To teach with": ["notebooks/classroom", "sheets"],
         "More": ["glossary", "CONTRIBUTING", "CHANGELOG"],
     }
     blocks = (
