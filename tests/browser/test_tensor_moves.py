@@ -408,7 +408,8 @@ def test_the_playground_never_blocks_the_kernel(lab):
     run.click()
     expect(run).to_have_attribute("aria-disabled", "true")
     run.click()  # off: nothing is asked twice
-    expect(trouble).to_contain_text("longer than 5 seconds", timeout=20_000)
+    # Five seconds of its own work: where others use the machine too, up to 20 on the clock.
+    expect(trouble).to_contain_text("longer than 5 seconds", timeout=60_000)
     expect(run).not_to_have_attribute("aria-disabled", "true")
     book.run()
     expect(book.output(2)).to_have_text("42")
