@@ -8,15 +8,17 @@ from torch import Tensor, nn
 
 from .bugs import Bug, Shows, bugs
 from .calling import Outcome
-from .choosing import Choice, Chooser, Seen, kind_of_square
+from .choice import Choice, Seen
 from .faulty import Faults
 from .findings import Finding, Line, Milestone, Note, Remark, What
 from .forms import Code, Route, square_forms
+from .masking import kind_of_square
 from .milestones import Recogniser, right_tensors
 from .patient import Patient
 from .pointing import line_of, point
 from .probes import Kind, Probe, square_probe
 from .recorder import Dropped, Recorder
+from .running import Runner
 from .twins import RIGHT
 
 
@@ -32,8 +34,8 @@ class Verdict:
 class Afterwards:
     """The further examinations of a layer whose outputs are right."""
 
-    def __init__(self, patient: Patient, chooser: Chooser, choice: Choice):
-        self.patient, self.chooser, self.choice, self.twins = patient, chooser, choice, choice.twins
+    def __init__(self, patient: Patient, runner: Runner, choice: Choice):
+        self.patient, self.runner, self.choice, self.twins = patient, runner, choice, choice.twins
         self.with_square: Seen = []
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -54,7 +56,7 @@ class Afterwards:
         route, kind = self.choice.padding, self.patient.caller.options[name]
         own = route is not None and route.parameter == name
         forms = [form for form in square_forms(kind) if not own or (route and form.code is route.form.code)]
-        outcomes = [self.chooser.run(probe, Route(name, form)) for form in forms]
+        outcomes = [self.runner.run(probe, Route(name, form)) for form in forms]
         answered = [outcome for outcome in outcomes if outcome.result is not None]
         self.with_square = [(probe, outcome) for outcome in outcomes]
         expected = self.twins.outcome(probe, self.choice.masked_base)
@@ -66,7 +68,7 @@ class Afterwards:
         for probe, outcome in (*seen, *self.with_square):
             if outcome.changed:
                 recorder = Recorder()
-                self.chooser.run(probe, self.choice.padding, recorder)
+                self.runner.run(probe, self.choice.padding, recorder)
                 places = recorder.written_inputs
                 line = line_of(places[0]) if places else None
                 return Verdict(Finding(What.CHANGED, probe), (bugs["inputs_changed"],), line)
@@ -85,7 +87,7 @@ class Afterwards:
         lengths = with_lengths.lengths.clone()
         lengths[0] = 0
         probe, bug = Probe(Kind.EMPTY, with_lengths.inputs, lengths), bugs["fill_minus_1e9"]
-        got = self.chooser.run(probe, route)
+        got = self.runner.run(probe, route)
         if got.result is None or self.twins.same(got, self.twins.outcome(probe, RIGHT)):
             return None
         if self.twins.same(got, self.twins.outcome(probe, RIGHT, bug.faults)):
@@ -106,7 +108,7 @@ class Afterwards:
             leaves = {id(X): X.clone().requires_grad_() for X in probe.inputs}
             q, k, v = (leaves[id(X)] for X in probe.inputs)
             again, recorder = Probe(probe.kind, (q, k, v)), Recorder()
-            got = self.chooser.run(again, None, recorder)
+            got = self.runner.run(again, None, recorder)
             if got.result is None or not got.result.requires_grad:
                 return self._nothing_learns(recorder)
             leaf_names = {
@@ -182,8 +184,8 @@ class Afterwards:
         seen = [(p, base) for p, outcome, base in reversed(self.choice.seen) if not outcome.raised]
         for probe, base in seen:
             recorder = Recorder(still=True)
-            got = self.chooser.run(probe, self.choice.padding, recorder)
-            again = self.chooser.run(probe, self.choice.padding, Recorder(still=True))
+            got = self.runner.run(probe, self.choice.padding, recorder)
+            again = self.runner.run(probe, self.choice.padding, Recorder(still=True))
             if (
                 got.result is not None
                 and again.result is not None
@@ -205,7 +207,7 @@ class Afterwards:
 
     def _dropout(self, probe: Probe, causal: bool, inside: bool) -> Verdict | None:
         recorder = Recorder(still=True)
-        self.chooser.run(probe, self.choice.padding, recorder)
+        self.runner.run(probe, self.choice.padding, recorder)
         acting = [one for one in recorder.dropped if one.active and one.p > 0]
         if not acting and not inside:
             if not self.patient.dropout:

@@ -11,13 +11,15 @@ from ..errors import type_error, value_error
 from ..scoring import AdditiveAttention
 from .afterwards import Afterwards, Verdict, difference
 from .bugs import Bug, bugs
-from .choosing import Choice, Chooser
+from .choice import Choice
+from .choosing import Chooser
 from .findings import Diagnosis, Finding, Line, Note, Question, Remark, Report, What
 from .milestones import right_tensors
 from .patient import admit, heads_missing
 from .pointing import line_of, point
 from .questions import Asking, calls_differ
 from .recorder import Recorder
+from .running import Runner
 from .words import difference_of, message
 
 
@@ -98,11 +100,11 @@ def _examine(
     seed: int,
 ) -> Report:
     patient = admit(layer, weights, num_heads, call, dtype)
-    chooser = Chooser(patient, seed)
-    choice = chooser.choose()
+    runner = Runner(patient)
+    choice = Chooser(runner, seed).choose()
     if not patient.heads_known and not choice.right and not choice.fitting:
         raise heads_missing()
-    report = _Examination(chooser, choice).report()
+    report = _Examination(runner, choice).report()
     if patient.dtype != torch.float64:
         report.notes.append(Note(Remark.PRECISION, (("dtype", patient.dtype),)))
     return report
@@ -111,20 +113,20 @@ def _examine(
 class _Examination:
     """From a layer that is understood to what is to be said of it."""
 
-    def __init__(self, chooser: Chooser, choice: Choice):
-        self.chooser, self.choice, self.patient = chooser, choice, chooser.patient
+    def __init__(self, runner: Runner, choice: Choice):
+        self.runner, self.choice, self.patient = runner, choice, runner.patient
 
     def report(self) -> Report:
         """Return the findings: the layer's randomness first, then its outputs, then all else."""
         choice = self.choice
-        if (recorder := calls_differ(self.chooser, choice)) is not None:
+        if (recorder := calls_differ(self.runner, choice)) is not None:
             acting = next((one for one in recorder.dropped if one.active), None)
             line = line_of(acting.place, "dropout") if acting else None
             verdict = Verdict(Finding(What.RANDOM), (bugs["dropout_in_eval"],), line)
             return self._wrong(verdict, (Question.CALLS,))
         if not choice.right:
             return self._wrong(self._of_outputs())
-        afterwards = Afterwards(self.patient, self.chooser, choice)
+        afterwards = Afterwards(self.patient, self.runner, choice)
         afterwards.look_at_square()
         for verdict in afterwards.verdicts():
             failed = (Question.LEARNING,) if verdict.finding.what is What.NOT_LEARNING else ()
@@ -141,7 +143,7 @@ class _Examination:
         named = tuple(choice.fitting)
         if changed is not None:
             recorder = Recorder()
-            self.chooser.run(changed, choice.padding, recorder)
+            self.runner.run(changed, choice.padding, recorder)
             if recorder.written_inputs:
                 line = line_of(recorder.written_inputs[0])
             named = (*named, bugs["inputs_changed"])
@@ -154,7 +156,7 @@ class _Examination:
                 continue
             finding = finding or difference(self.choice, probe, outcome, base)
             recorder = Recorder()
-            again = self.chooser.run(probe, self.choice.padding, recorder)
+            again = self.runner.run(probe, self.choice.padding, recorder)
             if outcome.raised:
                 continue
             rights = right_tensors(self.choice.reading, probe, bool(base))
@@ -164,7 +166,7 @@ class _Examination:
 
     def _wrong(self, verdict: Verdict, failed: tuple[Question, ...] = ()) -> Report:
         choice = self.choice
-        asking = Asking(self.chooser, choice)
+        asking = Asking(self.runner, choice)
         by_output = verdict.finding.what in (What.DIFFERS, What.SHAPE, What.NONE, What.RAISED)
         if by_output:
             failed = asking.failed()

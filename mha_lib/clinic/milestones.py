@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..masks import causal_mask, masked_softmax
+from .faulty import LinearMap
 from .findings import Milestone
 from .probes import Probe
 from .reading import Reading
@@ -45,23 +46,38 @@ class Right:
     axes: tuple[Axis, ...]
 
 
+def _inputs(probe: Probe) -> list[Right]:
+    words = (Axis.QUERY, Axis.KEY, Axis.KEY)
+    return [
+        Right(None, X.detach().to(torch.float64), (Axis.SENTENCE, word, Axis.FEATURE))
+        for X, word in zip(probe.inputs, words, strict=True)
+    ]
+
+
+def _heads(X: Tensor, linear: LinearMap, h: int) -> Tensor:
+    """(B, L, D) → (B, h, L, d)."""
+    mapped = F.linear(X, linear.weight, linear.bias)
+    return mapped.unflatten(-1, (h, -1)).transpose(1, 2).to(torch.float64)
+
+
+def _visible(probe: Probe, causal: bool) -> Tensor | None:
+    """Return which keys a query may see, (B or 1, Lq or 1, Lk), or None where it may see all."""
+    if not causal:
+        return probe.mask
+    _, Lq, Lk = probe.sizes
+    below = causal_mask(Lq, Lk)
+    return below[None] if probe.mask is None else probe.mask & below
+
+
 def right_tensors(reading: Reading, probe: Probe, causal: bool) -> list[Right]:
     """Compute every tensor that the right layer makes of a probe, in their order."""
     W_q, W_k, W_v, W_o = reading.maps
     h, g = reading.num_heads, reading.num_groups
     queries, keys, values = probe.inputs
-
-    def heads(X: Tensor, linear: object) -> Tensor:
-        mapped = F.linear(X, linear.weight, linear.bias)  # type: ignore[attr-defined]
-        return mapped.unflatten(-1, (h, -1)).transpose(1, 2).to(torch.float64)
-
-    q, k, v = heads(queries, W_q), heads(keys, W_k), heads(values, W_v)
+    q, k, v = _heads(queries, W_q, h), _heads(keys, W_k, h), _heads(values, W_v, h)
     products = q @ k.mT
     scores = products / q.shape[-1] ** 0.5
-    mask = probe.mask
-    if causal:
-        below = causal_mask(q.shape[2], k.shape[2])
-        mask = below[None] if mask is None else mask & below
+    mask = _visible(probe, causal)
     weights = masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
     context = weights @ v
     merged = context.transpose(1, 2).flatten(2)
@@ -74,11 +90,7 @@ def right_tensors(reading: Reading, probe: Probe, causal: bool) -> list[Right]:
             return Right(milestone, X, (S, Axis.HEAD, *last))
         return Right(milestone, X.unflatten(1, (g, -1)), (S, Axis.GROUP, Axis.HEAD, *last))
 
-    made = [
-        Right(None, X.detach().to(torch.float64), (S, L, D))
-        for X, L in ((queries, Q), (keys, K), (values, K))
-    ]
-    made += [apart(Milestone.QUERIES, q, (Q, D))]
+    made = [*_inputs(probe), apart(Milestone.QUERIES, q, (Q, D))]
     for milestone, X in ((Milestone.KEYS, k), (Milestone.VALUES, v)):
         if g < h:  # as they are before they are spread over the heads
             made.append(Right(milestone, X[:, :: h // g].detach(), (S, Axis.GROUP, K, D)))

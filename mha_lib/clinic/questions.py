@@ -7,10 +7,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .calling import Outcome
-from .choosing import Choice, Chooser
+from .choice import Choice
 from .findings import Question
 from .probes import Kind, Probe
 from .recorder import Recorder
+from .running import Runner
 
 _LONGEST = 8
 
@@ -18,8 +19,8 @@ _LONGEST = 8
 class Asking:
     """Puts the questions to a layer, and finds the shortest sentence that shows what is wrong."""
 
-    def __init__(self, chooser: Chooser, choice: Choice):
-        self.chooser, self.choice, self.twins = chooser, choice, choice.twins
+    def __init__(self, runner: Runner, choice: Choice):
+        self.runner, self.choice, self.twins = runner, choice, choice.twins
 
     def failed(self) -> tuple[Question, ...]:
         """Return the questions that the layer fails; one that cannot be put is not among them."""
@@ -46,7 +47,7 @@ class Asking:
         return None
 
     def _run(self, probe: Probe) -> Outcome:
-        return self.chooser.run(probe, self.choice.padding)
+        return self.runner.run(probe, self.choice.padding)
 
     def _same(self, a: Tensor | None, b: Tensor | None) -> bool:
         if a is None or b is None or a.shape != b.shape:
@@ -103,12 +104,12 @@ class Asking:
 
     def _does_not_learn(self) -> bool:
         probe = self._plain()
-        parameters = list(self.chooser.patient.parameters.values())
-        if probe is None or not parameters or self.chooser.patient.module is None:
+        parameters = list(self.runner.patient.parameters.values())
+        if probe is None or not parameters or self.runner.patient.module is None:
             return False
         with torch.enable_grad():
             recorder = Recorder()
-            output = self.chooser.run(probe, None, recorder).result
+            output = self.runner.run(probe, None, recorder).result
             if output is None or recorder.left_torch:
                 return False
             if not output.requires_grad:
@@ -129,12 +130,12 @@ class Asking:
             yield gradient is not None and float(gradient.abs().max()) > 1e-12
 
 
-def calls_differ(chooser: Chooser, choice: Choice) -> Recorder | None:
+def calls_differ(runner: Runner, choice: Choice) -> Recorder | None:
     """Return the recording of a call that gives another output than the one before, or None."""
     for probe, outcome in choice.plain:
         if outcome.result is None:
             continue
         recorder = Recorder()
-        again = chooser.run(probe, None, recorder)
+        again = runner.run(probe, None, recorder)
         return None if choice.twins.same(again, outcome) else recorder
     return None
