@@ -29,7 +29,7 @@ def shows(book, twin, query):
     assert cells == [f"{n:.2f}" for pair in zip(now.scores, now.weights, strict=True) for n in pair]
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("theme", ["JupyterLab Light", pytest.param("JupyterLab Dark", marks=pytest.mark.ci)])
 def test_keys_buttons_and_sliders_move_the_query(lab, twin, theme):
     book = lab.open([MAKE, SHOW, "print(plane.query)"], theme=theme)
     page, handle = book.page, book.page.locator(".mha-plane-handle")

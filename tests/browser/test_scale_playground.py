@@ -23,7 +23,7 @@ def shows(book, d):
     assert book.page.locator(".mha-scale tbody td").all_text_contents() == means
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("theme", ["JupyterLab Light", pytest.param("JupyterLab Dark", marks=pytest.mark.ci)])
 def test_the_bars_follow_the_slider(lab, theme):
     book = lab.open(CELLS, theme=theme)
     shows(book, 4)
