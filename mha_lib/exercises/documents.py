@@ -101,7 +101,7 @@ def named(exercise: str, found: Diagnosis, called: bool) -> Hint | None:
     if bug is None:
         return hint_of(exercise, "unknown", finding=found.message)
     hint = hint_of(exercise, "bug", sentence=bug.sentence, look=bug.look)
-    line = getattr(found, "line", None)
+    line = found.line
     return (
         replace(hint, text=f"{hint.text}\n{text.line.format(source=line.source.strip())}") if line else hint
     )

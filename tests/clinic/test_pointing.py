@@ -1,0 +1,66 @@
+"""The line that is pointed at is the one with the wrong call, in layers written out in three ways."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from mha_lib.clinic.examination import diagnose
+
+D, H = 12, 3
+
+
+class Maps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.num_heads = H
+        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(D, D, bias=False) for _ in range(4))
+
+    def split(self, queries, keys, values):
+        maps = zip((self.W_q, self.W_k, self.W_v), (queries, keys, values), strict=True)
+        return [W(X).unflatten(-1, (H, -1)).transpose(1, 2) for W, X in maps]
+
+
+class ByMatmul(Maps):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        scores = torch.matmul(q, k.transpose(-2, -1))
+        scores = scores / math.sqrt(D / H)
+        weights = torch.sigmoid(scores)  # the wrong call of ByMatmul
+        context = torch.matmul(weights, v)
+        return self.W_o(context.transpose(1, 2).flatten(2))
+
+
+class ByEinsum(Maps):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(D / H)
+        weights = scores.softmax(-1)
+        context = torch.einsum("bhqk,bhkd->bhqd", weights, v.flip(2))  # the wrong call of ByEinsum
+        return self.W_o(context.transpose(1, 2).flatten(2))
+
+
+class ByHeads(Maps):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        heads = []
+        for i in range(H):
+            scores = q[:, i] @ k[:, i].mT
+            scores = scores / math.pi  # the wrong call of ByHeads
+            heads.append(scores.softmax(-1) @ v[:, i])
+        return self.W_o(torch.cat(heads, -1))
+
+
+@pytest.mark.parametrize("style", [ByMatmul, ByEinsum, ByHeads], ids=lambda style: style.__name__)
+def test_the_line_with_the_wrong_call_is_pointed_at(style):
+    torch.manual_seed(0)
+    found = diagnose(style())
+    mark = f"  # the wrong call of {style.__name__}"
+    listing = Path(__file__).read_text("utf-8").splitlines()
+    marked = [number for number, line in enumerate(listing, 1) if line.endswith(mark)]
+    assert found.name != "right"
+    assert found.line is not None, found
+    assert found.line.file == __file__
+    assert [found.line.number] == marked, found
