@@ -359,6 +359,29 @@ def test_side_by_side_counts_and_marks(lab, tmp_path):
     assert book.axe(".mha-moves") == []
 
 
+@pytest.mark.parametrize("width", [390, 880, 1280])
+def test_two_lanes_take_one_layout_so_that_lines_stand_beside_each_other(lab, tmp_path, width):
+    """The straight reshape is narrower than the split; it must not be drawn in another layout for that."""
+    path = TensorMoves(RIGHT, beside=WRONG).save_html(tmp_path / "pair.html")
+    page = lab.show(path, size=(width, 720), reduced_motion=True).page
+    widget = page.locator(".mha-moves")
+    press(widget, "Last step")
+    at_rest(widget)
+    places = page.evaluate("""() => [...document.querySelectorAll(".mha-plane")].map(plane => {
+      const from = plane.getBoundingClientRect();
+      return [...plane.querySelectorAll(".mha-cell")].map(cell => {
+        const box = cell.getBoundingClientRect();
+        return [box.left - from.left, box.top - from.top, box.width, box.height].map(Math.round).join(" ");
+      }).sort();
+    })""")
+    assert len(places) == 2 and len(places[0]) == 80
+    left, right = places
+    rows = [sorted({int(cell.split()[1]) for cell in lane}) for lane in places]
+    assert len(rows[0]) == len(rows[1])
+    assert max(abs(a - b) for a, b in zip(*rows, strict=True)) <= 2
+    assert {tuple(cell.split()[2:]) for cell in left} == {tuple(cell.split()[2:]) for cell in right}
+
+
 def test_the_learners_own_chain_right_and_wrong(lab):
     book = lab.open([SETUP, "turn = lambda X: X.mT", "mha.widgets.TensorMoves.playground()"])
     widget = book.page.locator(".mha-moves")

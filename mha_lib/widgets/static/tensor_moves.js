@@ -526,11 +526,10 @@ class Picture {
     this.surface = new Surface(this.plane, painted, pictures.cell, actions);
     this.labels = new Labels(this.plane);
   }
-  /** Choose the layout for the room there is; true if that changed anything. */
-  fit(available) {
-    const size = variant => [0, 1].map(side => Math.max(...this.lane.frames.map(f => f.layouts[variant].size[side])));
-    const variant = (available - 4) / size(0)[0] >= SMALLEST ? 0 : 1;
-    const [width, height] = size(variant), room = Math.min(1, (available - 14) / width);
+  /** Choose the layout for the room there is and the widest lane; true if that changed anything. */
+  fit(available, widest) {
+    const variant = (available - 4) / widest[0] >= SMALLEST ? 0 : 1;
+    const [width, height] = this.size(variant), room = Math.min(1, (available - 14) / widest[variant]);
     const zoom = this.painted ? Math.min(room, 440 / height) : room;
     const same = variant === this.variant && zoom === this.zoom;
     if (variant !== this.variant) this.known.clear();
@@ -539,6 +538,10 @@ class Picture {
     this.plane.style.setProperty("--mha-grow", `${Math.min(1 / zoom, 1.5)}`); // numbers keep their size
     this.stage.style.height = `${height * zoom + 4}px`;
     return !same;
+  }
+  /** What the largest of all frames needs. */
+  size(variant) {
+    return [0, 1].map(side => Math.max(...this.lane.frames.map(f => f.layouts[variant].size[side])));
   }
   cellsAt(frame) {
     return remembered(this.known, frame, () => cellsOf(frame, frame.layouts[this.variant]));
@@ -708,9 +711,9 @@ class Lane {
   get cells() {
     return this.picture.surface.cells;
   }
-  fit(available) {
+  fit(available, widest) {
     this.facts.fit();
-    return [this.picture.fit(available), this.tape.fit(available)].some(Boolean);
+    return [this.picture.fit(available, widest), this.tape.fit(available)].some(Boolean);
   }
   at(number) {
     return this.lane.frames[Math.min(number, this.lane.frames.length - 1)];
@@ -1294,7 +1297,9 @@ class Widget {
     const each = apart ? (room - 24) / 2 : room;
     this.root.classList.toggle("mha-apart", apart);
     this.root.classList.toggle("mha-column", each < 500);
-    return this.lanes.map(lane => lane.fit(each)).some(Boolean);
+    // Lanes beside each other are compared line by line: all take the layout that the widest needs.
+    const widest = [0, 1].map(variant => Math.max(...this.lanes.map(lane => lane.picture.size(variant)[0])));
+    return this.lanes.map(lane => lane.fit(each, widest)).some(Boolean);
   }
   rebuild() {
     this.reader.close();
