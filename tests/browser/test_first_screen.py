@@ -1,11 +1,14 @@
 """`make lab` as a learner meets it: the lesson, and nothing before it."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,28 +33,32 @@ def started(tmp_path_factory):
     env |= {name: str(data / folder) for name, folder in lab.FOLDERS.items()}
     env |= {"HOME": "/nowhere", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(root / "tools" / "lab.py"), str(lab.free_port())]
-    process = subprocess.Popen(
-        command,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        if found := re.search(r"http://127\.0\.0\.1:\S+token=\w+", line):
-            break
-    else:
-        pytest.fail("".join(said), pytrace=False)
-    yield found.group(), said, process
-    if process.poll() is None:
-        process.kill()
+    # Into a file: a pipe stays open for as long as any kernel of the server lives, and its reader with it.
+    log = data / "said.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        yield address_in(log, process), log, process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def address_in(log: Path, process: subprocess.Popen) -> str:
+    """Wait until the server has said where it listens."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := re.search(r"http://127\.0\.0\.1:\S+token=\w+", log.read_text()):
+            return found.group()
+        time.sleep(0.1)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}", pytrace=False)
 
 
 def test_the_first_screen_is_the_lesson(started, context):
-    address, said, process = started
+    address, log, process = started
     base, token = f"http://{urlsplit(address).netloc}/", urlsplit(address).query.removeprefix("token=")
 
     def asking(path, method="GET"):
@@ -76,8 +83,8 @@ def test_the_first_screen_is_the_lesson(started, context):
     # Stopped by a word and not by a signal, so that the kernel's last words are in the log too.
     asking("api/shutdown", "POST")
     page.close()
-    said += process.stdout.readlines()
-    process.wait(timeout=30)
-    text = "".join(said)
-    assert "eavesdropping" not in text and "Traceback" not in text and "ERROR" not in text, text
-    assert said[0].endswith("notebooks came to notebooks/mine, for you to write in.\n")
+    with contextlib.suppress(subprocess.TimeoutExpired):  # how soon Jupyter ends is its own affair
+        process.wait(timeout=60)
+    said = log.read_text()
+    assert "eavesdropping" not in said and "Traceback" not in said and "ERROR" not in said, said
+    assert said.splitlines()[0].endswith("notebooks came to notebooks/mine, for you to write in.")
