@@ -206,7 +206,7 @@ class Book:
         # page.evaluate has no time limit of its own, so a command that never ends gets one.
         return self.page.evaluate(
             "([name, args]) => Promise.race([window.jupyterapp.commands.execute(name, args).then(() => null),"
-            " new Promise((_, no) => setTimeout(() => no(Error(name + ' did not end in 60 s')), 60000))])",
+            " new Promise((_, no) => setTimeout(() => no(Error(name + ' did not end in 300 s')), 300000))])",
             [name, args],
         )
 
