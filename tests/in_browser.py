@@ -21,6 +21,9 @@ from disk. Both return a Book; `lab.present(book)` saves it and shows it as slid
 When a test ends, every Book of it must have made no request that leaves 127.0.0.1 and logged
 no error to the console, or the test fails. Where there is no Chromium the tests are skipped
 with one line; under CI (CI=true) they fail.
+
+JupyterLab takes three seconds to load and a kernel two to import torch, so that pages are used
+again for the next notebook, if a test leaves them as it found them, and kernels come from warm_kernel.
 """
 
 import contextlib
@@ -31,6 +34,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -57,7 +62,8 @@ FLAGS = (
 LOCAL = {"127.0.0.1", None}  # None: data:, blob: and file: addresses have no host
 
 # What JupyterLab 4.6 itself writes to the console; nothing of ours may be added here.
-ALLOWED_ERRORS: tuple[str, ...] = ()
+# In a page that is used again, what the notebook before was still waiting for ends like this.
+ALLOWED_ERRORS = (r"^Disposed$",)
 # What jupyterlab-rise 0.43 writes whatever it shows: it takes the focus from itself in a circle
 # once, and asks for a style sheet named after the notebook, which there need not be.
 ALLOWED_IN_SLIDES = (
@@ -148,17 +154,40 @@ def jupyter(tmp_path_factory):
         "--LabApp.expose_app_in_browser=True",
     ]
     log = home / "server.log"
-    with log.open("w") as out:
+    with log.open("w") as out, warm_kernels(home):
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    try:
-        wait_for(server, process, log)
-        yield server
-    finally:
-        process.terminate()
         try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
+            wait_for(server, process, log)
+            yield server
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextlib.contextmanager
+def warm_kernels(home: Path):
+    """Have the server's kernels forked from one that has imported torch, where a process can be forked."""
+    if not hasattr(os, "fork"):
+        yield
+        return
+    script = str(Path(__file__).with_name("warm_kernel.py"))
+    specification = home / "data_dir" / "kernels" / "python3" / "kernel.json"
+    specification.parent.mkdir(parents=True)
+    # A socket's address has to be short, so it stands in a folder of its own.
+    with tempfile.TemporaryDirectory() as folder, (home / "warm.log").open("w") as out:
+        asking = [sys.executable, "-I", "-S", script, f"{folder}/warm", "{connection_file}"]
+        spec = {"argv": asking, "display_name": "Python 3", "language": "python"}
+        specification.write_text(json.dumps(spec), "utf-8")
+        serving = [sys.executable, script, "serve", f"{folder}/warm"]
+        process = subprocess.Popen(serving, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        try:
+            yield
+        finally:
             process.kill()
+            process.wait()
 
 
 def wait_for(server: Server, process: subprocess.Popen, log: Path):
@@ -181,12 +210,28 @@ class Book:
     asked: list[str] = field(default_factory=list)
 
     def watch(self):
-        page = self.page
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.logged.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
-        page.on("websocket", lambda socket: self.asked.append(socket.url))
+        for event, hear in self._hearers().items():
+            self.page.on(event, hear)
         return self
+
+    def forget(self):
+        """Hear no more of the page: another notebook has it now."""
+        for event, hear in self._hearers().items():
+            self.page.remove_listener(event, hear)
+
+    def _hearers(self):
+        return {
+            "console": self._note,
+            "pageerror": self._note_raised,
+            "request": self._note_request,
+            "websocket": self._note_request,
+        }
+
+    def _note_raised(self, error):
+        self.logged.append(str(error))
+
+    def _note_request(self, request):
+        self.asked.append(request.url)
 
     def _note(self, message):
         if message.type == "error":
@@ -260,14 +305,14 @@ class Book:
 class Lab:
     """Opens notebooks and saved pages, and holds every one of them to account at the end."""
 
-    def __init__(self, context, server_of, tmp_path: Path):
-        self.context, self.server_of, self.tmp_path = context, server_of, tmp_path
+    def __init__(self, context, server_of, free_pages: list):
+        self.context, self.server_of, self.free_pages = context, server_of, free_pages
         self.books: list[Book] = []
 
-    def _book(self, path: Path, size, reduced_motion: bool) -> Book:
-        page = self.context.new_page()
+    def _book(self, page, path: Path, size, reduced_motion: bool) -> Book:
         page.set_viewport_size({"width": size[0], "height": size[1]})
-        page.emulate_media(reduced_motion="reduce" if reduced_motion else "no-preference")
+        motion = "reduce" if reduced_motion else "no-preference"
+        page.emulate_media(reduced_motion=motion, color_scheme="null", forced_colors="null")
         book = Book(page, path).watch()
         self.books.append(book)
         return book
@@ -282,14 +327,25 @@ class Lab:
             notebook = notebook_of(source)
         path = server.root / f"book-{uuid.uuid4().hex[:8]}.ipynb"
         nbformat.write(notebook, path)
-        book = self._book(path, size, reduced_motion)
-        book.page.goto(
-            f"{server.url}lab/workspaces/{path.stem}/tree/{quote(path.name)}?reset&token={server.token}"
+        page = self.free_pages.pop() if self.free_pages else self.context.new_page()
+        book = self._book(page, path, size, reduced_motion)
+        if not page.url.startswith(f"{server.url}lab"):
+            page.goto(f"{server.url}lab/workspaces/{path.stem}?reset&token={server.token}")
+            page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored.then(() => true)")
+            # The splash lies over the page until JupyterLab has restored its workspace.
+            page.locator("#jupyterlab-splash").wait_for(state="detached")
+        book.command("docmanager:open", path=path.name)
+        page.wait_for_function(
+            "name => window.jupyterapp.shell.currentWidget?.context?.path === name"
+            " && window.jupyterapp.shell.currentWidget.context.isReady",
+            arg=path.name,
         )
-        book.page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-        # The splash lies over the page until JupyterLab has restored its workspace.
-        book.page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored.then(() => true)")
-        book.page.locator("#jupyterlab-splash").wait_for(state="detached")
+        page.evaluate(  # the launcher comes where no notebook is, and would stay as a tab
+            "() => { const shell = window.jupyterapp.shell;"
+            " for (const other of [...shell.widgets('main')])"
+            " if (other !== shell.currentWidget) other.dispose(); }"
+        )
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         book.theme(theme)
         if run:
             book.run()
@@ -305,21 +361,41 @@ class Lab:
 
     def show(self, path, *, reduced_motion=False, size=(1280, 720)) -> Book:
         """Open an HTML file from disk, as a learner who double-clicks it does, or an address of a server."""
-        book = self._book(Path(path), size, reduced_motion)
+        book = self._book(self.context.new_page(), Path(path), size, reduced_motion)
         book.page.goto(path if str(path).startswith("http") else Path(path).resolve().as_uri())
         return book
 
     def close(self):
         for book in self.books:
-            book.page.close()
+            if book.path.suffix == ".ipynb" and self._left_as_found(book):
+                book.forget()
+                self.free_pages.append(book.page)
+            else:
+                book.page.close()
             if book.path.suffix == ".ipynb":
-                self._stop_kernel(book)
+                threading.Thread(target=self._stop_kernel, args=[book], daemon=True).start()
+
+    def _left_as_found(self, book: Book) -> bool:
+        """Close the notebook in its page; say whether the page is as it was before it came."""
+        page = book.page
+        if "/lab/workspaces/" not in page.url:
+            return False
+        page.mouse.move(0, 0)
+        closed = page.evaluate(
+            "name => { const book = window.jupyterapp?.shell.currentWidget;"
+            " if (book?.context?.path !== name) return false;"
+            " book.context.model.dirty = false; book.dispose(); return true; }",
+            book.path.name,
+        )
+        return closed and page.locator(".jp-Notebook, .jp-Dialog, .Toastify__toast").count() == 0
 
     def _stop_kernel(self, book: Book):
+        """Ask the server to; a kernel takes a second to end, and nobody has to wait for it."""
         server = self.server_of()
-        for session in json.loads(server.ask("api/sessions")):
-            if session["path"] == book.path.name:
-                server.ask(f"api/sessions/{session['id']}", "DELETE")
+        with contextlib.suppress(OSError):
+            for session in json.loads(server.ask("api/sessions")):
+                if session["path"] == book.path.name:
+                    server.ask(f"api/sessions/{session['id']}", "DELETE")
 
 
 def notebook_of(sources):
@@ -342,10 +418,16 @@ def context(chromium):
     context.close()
 
 
+@pytest.fixture(scope="session")
+def free_pages():
+    """Pages of JupyterLab that hold no notebook any more."""
+    return []
+
+
 @pytest.fixture
-def lab(context, request, tmp_path):
+def lab(context, request, free_pages):
     """See the top of this file."""
-    opened = Lab(context, lambda: request.getfixturevalue("jupyter"), tmp_path)
+    opened = Lab(context, lambda: request.getfixturevalue("jupyter"), free_pages)
     yield opened
     faults = [f"left this machine: {url}" for book in opened.books for url in book.foreign()]
     faults += [f"console error: {text}" for book in opened.books for text in book.errors()]

@@ -67,6 +67,8 @@ def test_the_package_alone_loads_torch_and_the_core_only():
 
 
 def test_the_package_is_a_module_like_any_other():
-    run("import torch, mha_lib as mha; mha.T = torch.ones(2, 3); assert mha.T.shape == (2, 3)")
-    run("import mha_lib as mha; mha.__doc__ = 'x'; assert mha.__doc__ == 'x'")
-    run("import mha_lib as mha, mha_lib.moves.recorder as module; assert module.watch is mha.watch")
+    run(
+        "import torch, mha_lib as mha; mha.T = torch.ones(2, 3); assert mha.T.shape == (2, 3)\n"
+        "mha.__doc__ = 'x'; assert mha.__doc__ == 'x'\n"
+        "import mha_lib.moves.recorder as module; assert module.watch is mha.watch"
+    )

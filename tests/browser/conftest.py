@@ -1,3 +1,3 @@
 """The browser tests' fixtures: see in_browser."""
 
-from in_browser import chromium, context, jupyter, lab  # noqa: F401
+from in_browser import chromium, context, free_pages, jupyter, lab  # noqa: F401

@@ -45,8 +45,8 @@ LETTERS = f"""() => [...document.querySelectorAll(`{SLIDE} *`)]
   .map(e => ({{
     text: e.textContent.trim().slice(0, 40),
     prose: Boolean(e.closest(":is(p, li, td, th, .cm-line, .jp-OutputArea-output pre)")),
-    height: parseFloat(getComputedStyle(e).fontSize)
-      * (e.getScreenCTM ? e.getScreenCTM().a : e.offsetWidth ? e.getBoundingClientRect().width / e.offsetWidth : 1),
+    height: parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM ? e.getScreenCTM().a
+      : e.offsetWidth ? e.getBoundingClientRect().width / e.offsetWidth : 1),
   }}))"""
 
 
@@ -64,7 +64,7 @@ def place_of(cell) -> str:
 
 def moves_on(page) -> bool:
     """The first moving picture of a slide makes a step when it is asked to."""
-    picture = page.locator(f"{SLIDE} .mha-moves").first
+    picture = page.locator(f"{SLIDE} .mha-moves:visible").first
     step = picture.get_by_text(re.compile(r"^step \d+ of \d+$")).first
     before = step.inner_text()
     picture.get_by_role("button", name="Next step").first.click()
@@ -86,7 +86,7 @@ def test_a_notebook_as_slides(lab, path):
         page.evaluate(STILL)
         seen += page.evaluate(SEEN)
         letters += page.evaluate(LETTERS)
-        if has_moves and not moved and page.locator(f"{SLIDE} .mha-moves").count():
+        if has_moves and not moved and page.locator(f"{SLIDE} .mha-moves:visible").count():
             moved = moves_on(page)
         place = page.evaluate(PLACE)
         more = page.evaluate(NEXT)
@@ -94,9 +94,8 @@ def test_a_notebook_as_slides(lab, path):
             page.wait_for_function(f"place => ({PLACE})() !== place", arg=place)
     assert moved == has_moves
     assert {p["text"]: p["bottom"] for p in seen if p["bottom"] > 721} == {}, "under the lower edge"
-    assert {p["text"]: p["height"] for p in letters if round(p["height"]) < (14 if p["prose"] else 12)} == {}, (
-        "too small for the last row"
-    )
+    small = {p["text"]: p["height"] for p in letters if round(p["height"]) < (14 if p["prose"] else 12)}
+    assert small == {}, "too small for the last row"
     shown = " ".join(piece["text"] for piece in seen)
     wanted = headings(path, "slide", "subslide", "fragment", "-")
     assert len(wanted) > 5 and {line for line in wanted if line[:60] not in shown} == set()

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from in_browser import Lab, chromium, context, lab  # noqa: F401
+from in_browser import Lab, chromium, context, free_pages, lab  # noqa: F401
 
 website = pytest.importorskip("website.__main__", reason="the site needs Sphinx: make site")
 
