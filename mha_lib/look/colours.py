@@ -1,10 +1,11 @@
-"""The colours and letters of heads, cells and ink. No plotting library is needed for them.
+"""The colours and letters of heads, cells, axes and ink. No plotting library is needed for them.
 
 A cell's hue is the head its feature belongs to, its lightness the word. The hues come
 from Okabe and Ito's set, which colour-blind readers can tell apart.
 """
 
 import colorsys
+from typing import NamedTuple
 
 # Okabe and Ito's seven; then nine that stay as far from them and from each other as those do
 # (in CIELAB, for colour-blind eyes too).
@@ -12,6 +13,39 @@ HEAD_COLOURS = (
     *"#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #F0E442".split(),
     *"#F0004B #782D0F #0000FF #3CF087 #6900B4 #6996FF #960069 #96D2A5 #6969FF".split(),
 )
+
+
+class Themed(NamedTuple):
+    """A colour on a light page, and on a dark one."""
+
+    light: str
+    dark: str
+
+
+PAPER = Themed("#ffffff", "#12161c")
+INK = Themed("#1c2128", "#e8ecf1")
+SOFT = Themed("#57606a", "#aab4bf")  # words that stand back; 4.5:1 on paper
+LINE = Themed("#c9d1d9", "#3b444f")  # between things
+EDGE = Themed("#808a95", "#77828e")  # of a control; 3:1 on paper
+WASH = Themed("#f3f5f8", "#1d232b")  # behind what is chosen
+MARK = Themed("#c00030", "#ff8fa3")  # what is wrong
+# By tone: sentence, word, head, feature, key, an axis without a name; no hue that a head has.
+TONES = (
+    Themed("#6a3fb5", "#c3a6ff"),
+    Themed("#3a7300", "#a0d66a"),
+    INK,
+    SOFT,
+    Themed("#8b1a8b", "#ee9bee"),
+    SOFT,
+)
+_NAMES = {"paper": PAPER, "ink": INK, "soft": SOFT, "line": LINE, "edge": EDGE, "wash": WASH, "mark": MARK}
+
+
+def page_colours() -> str:
+    """Return the colours as variables of a style sheet, --mha-ink and so on, for both themes."""
+    named = _NAMES | {f"tone{number}": tone for number, tone in enumerate(TONES)}
+    lines = (f"  --mha-{name}: light-dark({light}, {dark});" for name, (light, dark) in named.items())
+    return "\n".join([".mha-theme {", *lines, "}", ""])
 
 
 def head_letter(head: int) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 
-from .colours import HEAD_COLOURS, cell_colour, head_colour, head_letter, ink
+from .colours import HEAD_COLOURS, MARK, cell_colour, head_colour, head_letter, ink
 
 __all__ = ["HEAD_COLOURS", "MONO", "Drawing", "cell_colour", "head_colour", "head_letter", "ink"]
 
 MONO = "DejaVu Sans Mono"
-WRONG = "#c00030"  # the frame around what is wrong, beside a mark
+WRONG = MARK.light  # the frame around what is wrong, beside a mark
 # Around black letters that stand on no paper of their own: they read on a dark page, too.
 HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.5, foreground="white")]
 

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import NDArray
 
 from ..heatmaps.draw import shorten
+from ..look import colours
 from ..look.fonts import drawable, families_for
 from ..look.style import MONO, WRONG, Drawing
 from ..text import sentences
@@ -26,9 +27,8 @@ text = sentences("moves")
 PIXEL = 0.75  # points: the layout's numbers are pixels, 96 to the inch
 HEAD, TAPE, MARGIN = 64, 56, 16  # pixels above and below each picture, and around
 COLUMN = 460  # the room of a step where two stand side by side
-INK, SOFT = "#1c2128", "#57606a"
-# By tone: sentence, word, head, feature, key, no axis, wrong; no hue that a head has.
-TONES = ("#6a3fb5", "#4b7a10", INK, SOFT, "#8b1a8b", SOFT, WRONG)
+INK, SOFT, PAPER = colours.INK.light, colours.SOFT.light, colours.PAPER.light
+TONES = (*(tone.light for tone in colours.TONES), WRONG)
 Spots = NDArray[np.float64]
 
 
@@ -176,7 +176,7 @@ class _Panel:
         square = np.array([(0, 0), (w, 0), (w, h), (0, h)])
         rounded = _rounded(w, h)  # the second sentence's cells are round at both ends
         spots = spots + (self.x, self.y)
-        paints = [self.look.palette[self.look.colours[i]] if i >= 0 else Paint("#ffffff", SOFT) for i in ids]
+        paints = [self.look.palette[self.look.colours[i]] if i >= 0 else Paint(PAPER, SOFT) for i in ids]
         shapes = [rounded if numbers and i >= 0 and self.look.corners[i] else square for i in ids]
         self.canvas.add_collection(
             PolyCollection(
@@ -195,11 +195,11 @@ class _Panel:
                 self.canvas.text(x + w / 2, y + h / 2 + 1, number, color=front, size=small, **look)
 
     def ticks(self, ids: Cells, spots: Spots, paints: Sequence[Paint], h: float) -> None:
-        """Give the cells of every other head a tick, which a print in grey keeps."""
-        odd = [k for k, i in enumerate(ids) if i >= 0 and self.look.heads[i] % 2 == 1]
-        lines = [[spots[k] + (6, h - 3), spots[k] + (12, h - 3)] for k in odd]
-        colours = [paints[k].ink for k in odd]
-        self.canvas.add_collection(LineCollection(lines, colors=colours, linewidths=1.5))
+        """Give the cells of heads B, C and D one, two and three ticks, which a print in grey keeps."""
+        marked = [(k, t) for k, i in enumerate(ids) if i >= 0 for t in range(self.look.ticks[i])]
+        lines = [[spots[k] + (6 + 7 * t, h - 3), spots[k] + (11 + 7 * t, h - 3)] for k, t in marked]
+        pens = [paints[k].ink for k, _ in marked]
+        self.canvas.add_collection(LineCollection(lines, colors=pens, linewidths=1.5))
 
     def cross(self, spots: Spots, size: tuple[float, float]) -> None:
         """Mark cells in a wrong place: a frame, and a cross at the corner."""

@@ -69,6 +69,7 @@ class _Sheet:
     left: float = 0.0  # room for the names of rows
     top: float = 0.0  # room for labels above the first line
     pitch: float = 0.0  # from one column of text to the next
+    band: float = 0.0  # from one band of a column to the next
 
 
 def place(piece: Piece, index: Sequence[Any]) -> tuple[Any, Any]:
@@ -94,6 +95,8 @@ def pictures(
     """
     lines = set_lines(recording, room, labels)
     panels = [_Panel(step, set_, labels) for step, set_ in zip(recording.steps, lines, strict=True)]
+    _keep_gaps(panels)
+    _drop_bands(recording, panels)
     sheet = _Sheet(recording.words)
     if labels:
         rows = [label for panel in panels for _, label in panel.row_names(recording.words)]
@@ -103,7 +106,8 @@ def pictures(
             top=LABEL * (2 if any(panel.heads for panel in panels) else 1),
         )
     beside = [panel.line for panel in panels if panel.columns > 1] or [0.0]
-    sheet = replace(sheet, pitch=sheet.left + max(beside) + GAP)
+    below = [panel.band_height for panel in panels if panel.bands > panel.columns] or [0.0]
+    sheet = replace(sheet, pitch=sheet.left + max(beside) + GAP, band=max(below))
     wrong = _suspects(against)
     drawn: list[Picture] = []
     for frame in recording.frames:
@@ -112,6 +116,26 @@ def pictures(
         last = frame is recording.frames[-1]
         drawn.append(_frame(frame, own, sheet, wrong if last else {}))
     return tuple(drawn)
+
+
+def _keep_gaps(panels: Sequence["_Panel"]) -> None:
+    """Let all steps of a run have a gap where one of them has: a line stays where it is."""
+    for run in {panel.run for panel in panels}:
+        own = [panel for panel in panels if panel.run == run]
+        block, gap = min(panel.block for panel in own), max(panel.gap for panel in own)
+        if block and all(panel.has_blocks_of(block) for panel in own):
+            for panel in own:
+                panel.block, panel.gap = block, gap
+
+
+def _drop_bands(recording: Recording, panels: Sequence["_Panel"]) -> None:
+    """Several tensors stand below each other as they are: bands are for frames of one tensor."""
+    numbered = iter(panels)
+    for frame in recording.frames:
+        own = [next(numbered) for _ in frame.steps]
+        if len(own) > 1:
+            for panel in own:
+                panel.bands = panel.columns
 
 
 def _suspects(against: Comparison | None) -> dict[int, tuple[Step, NDArray[np.bool_]]]:
@@ -162,7 +186,7 @@ class _Panel:
             padded[-1] = ceil(padded[-1] / self.width) * self.width
         self.weights = [prod(max(n, 1) for n in padded[k:]) for k in range(len(padded) + 1)]
         self.part = max(self.weights[0] // lines.columns, 1)  # the cells of a column
-        self.columns = lines.columns
+        self.columns, self.bands, self.run = lines.columns, lines.bands, lines.run
         self.outer = outer_axes(self.shape, self.width)
         self.empty = 0 in self.shape
         self.places = coordinates(step.ids.numpy(), step.origins) if labels else {}
@@ -181,10 +205,27 @@ class _Panel:
         gaps = lines // self.block if self.block else 0
         return lines * CELL[1] + gaps * self.gap
 
-    def _step(self, weight: int, pitch: float) -> tuple[float, float]:
+    @property
+    def band(self) -> int:
+        """The cells of a band."""
+        return max(self.weights[0] // self.bands, 1)
+
+    @property
+    def band_height(self) -> float:
+        """The room of a band, the gap after it included."""
+        return self._down(self.band // self.width)
+
+    def has_blocks_of(self, lines: int) -> bool:
+        """Whether a gap after so many lines, again and again, would stand between slices of an axis."""
+        cells = lines * self.width
+        return all(w % cells == 0 or cells % w == 0 for w in self.weights) and self.block % lines == 0
+
+    def _step(self, weight: int, sheet: _Sheet) -> tuple[float, float]:
         """Return how far a cell stands from the one that is `weight` cells before it in a column's text."""
         if weight >= self.part:
-            return pitch * (weight // self.part), 0.0
+            return sheet.pitch * (weight // self.part), 0.0
+        if weight >= self.band:
+            return 0.0, sheet.band * (weight // self.band)
         if weight >= self.width:
             return 0.0, self._down(weight // self.width)
         return self._across(weight), 0.0
@@ -193,15 +234,17 @@ class _Panel:
         """Return the tensor's digits, its first cell being under the labels and beside the names."""
         axes = []
         for high, low in zip(self.weights, self.weights[1:], strict=False):
-            stops = [low, *sorted({s for s in (self.width, self.part) if low < s < high}), high]
+            ends = {self.width, self.block * self.width, self.band, self.part}
+            stops = [low, *sorted(end for end in ends if low < end < high), high]
             pairs = list(zip(stops, stops[1:], strict=False))
-            axes.append(tuple(Digit(b // a, *self._step(a, sheet.pitch)) for a, b in reversed(pairs)))
+            axes.append(tuple(Digit(b // a, *self._step(a, sheet)) for a, b in reversed(pairs)))
         return Piece((x + sheet.left, y + sheet.top), tuple(axes))
 
     def size(self, sheet: _Sheet) -> tuple[float, float]:
         """Return the room that the tensor needs, names and labels included."""
-        lines = self.part // self.width
-        high = 0.0 if self.empty else self._down(max(lines, 1) - 1) + CELL[1]
+        lines = max(self.band // self.width, 1)
+        bands = sheet.band * (self.bands // self.columns - 1)
+        high = 0.0 if self.empty else bands + self._down(lines - 1) + CELL[1]
         return sheet.pitch * (self.columns - 1) + sheet.left + self.line, sheet.top + high
 
     def _blocks(self) -> Iterator[tuple[int, ...]]:

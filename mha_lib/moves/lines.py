@@ -22,17 +22,24 @@ _ROOM_FOR_NAMES = 45
 
 @dataclass(frozen=True)
 class Lines:
-    """How one tensor is set: cells a line, and columns of equally many lines."""
+    """How one tensor is set: cells a line, columns of equally many lines, bands that share them out.
+
+    A band is what one sentence of the input fills. Bands begin at the same heights in all frames,
+    so that a sentence stays where it is while another grows. Steps of one run keep their lines.
+    """
 
     width: int
     columns: int
+    bands: int
+    run: int
 
 
 @dataclass
 class _Run:
     """Steps that show the same cells in the same order of reading."""
 
-    widths: set[int]
+    widths: set[int]  # that all of them can have
+    own: set[int]  # that one of them would have by itself
     steps: list[int] = field(default_factory=list)
 
 
@@ -43,12 +50,13 @@ def set_lines(recording: Recording, room: float, labels: bool) -> tuple[Lines, .
     first = steps[0].shape
     wanted = first[0] if len(first) > 2 else 1
     chosen: dict[int, Lines] = {}
-    for run in _runs(recording, most):
+    for number, run in enumerate(_runs(recording, most)):
         members = [steps[k] for k in run.steps]
         votes = [natural(step, most) for step in members]
         width = max(sorted(run.widths), key=votes.count)
         columns = _columns(members, width, wanted, room, labels)
-        chosen.update(dict.fromkeys(run.steps, Lines(width, columns)))
+        bands = _bands(members, width, wanted, columns) if labels else columns
+        chosen.update(dict.fromkeys(run.steps, Lines(width, columns, bands, number)))
     return tuple(chosen[k] for k in range(len(steps)))
 
 
@@ -58,22 +66,28 @@ def _runs(recording: Recording, most: int) -> list[_Run]:
     steps = recording.steps
     for number, parents in enumerate(_parents(recording)):
         step = steps[number]
-        widths = _widths(step, most)
+        widths, own = _widths(step, most), {natural(step, most)}
         for parent in parents:
             run = home.get(parent)
             common = run.widths & widths if run else set()
-            if run and common and same_order(steps[parent], step) and _agree(run, steps, step, common):
-                run.widths = common
+            # A line that none of them would have by itself is no line of this text: it is set anew.
+            if (
+                run
+                and common & (run.own | own)
+                and same_order(steps[parent], step)
+                and _agree(run, steps, step)
+            ):
+                run.widths, run.own = common, run.own | own
                 break
         else:
-            run = _Run(widths)
+            run = _Run(widths, own)
             runs.append(run)
         run.steps.append(number)
         home[number] = run
     return runs
 
 
-def _agree(run: _Run, steps: Sequence[Step], step: Step, widths: set[int]) -> bool:
+def _agree(run: _Run, steps: Sequence[Step], step: Step) -> bool:
     """Whether the run's columns can be the step's, too."""
     first = steps[run.steps[0]]
     outer = prod(first.shape[: -2 if len(first.shape) > 1 else None])
@@ -154,6 +168,13 @@ def _columns(steps: Sequence[Step], width: int, wanted: int, room: float, labels
     best = max(few) if few else 1
     low = [c for c in fitting if c >= best and high[c] <= HIGH]
     return best if high.get(best, 0) <= HIGH else min(low) if low else max(fitting)
+
+
+def _bands(steps: Sequence[Step], width: int, wanted: int, columns: int) -> int:
+    """Return into how many bands the steps of a run can be shared out: one a sentence, or one a column."""
+    cells = steps[0].ids.numel()
+    whole = cells and cells % (wanted * width) == 0 and wanted % columns == 0
+    return wanted if whole and all(aligned(step.shape, cells // wanted) for step in steps) else columns
 
 
 def outer_axes(shape: Sequence[int], width: int) -> int:

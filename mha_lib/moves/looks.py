@@ -16,6 +16,7 @@ text = sentences("moves")
 EACH_CELL = 500  # up to here a cell is drawn with its number; beyond, only in its colour
 MOST_CELLS = 100_000
 MOST_NUMBERS = 20 * EACH_CELL  # over all steps
+TICKS = 4  # so many heads differ by their ticks: none, one, two, three
 SHADES = ("word", "query", "feature", "b", "a")  # what a cell's lightness tells: the first that there is
 
 
@@ -33,14 +34,14 @@ class Looks:
     palette: tuple[Paint, ...]
     colours: Cells  # for each cell, by its number over all origins, a place in the palette
     corners: Cells  # for each cell the shape of its corners, which tells the sentence: 0, 1 or 2
-    heads: Cells  # for each cell the head its feature belongs to, -1 for none
+    ticks: Cells  # for each cell how many ticks it has: heads A to D are told apart in grey, too
     numbers: tuple[tuple[str, ...], ...]  # for each step its cells' numbers in reading order; () if too many
 
 
 def looks(recording: Recording) -> Looks:
-    """Return the looks of a recording's cells: hue the head, lightness the word, corners the sentence."""
+    """Return the looks of a recording's cells: hue and ticks tell the head, lightness the word."""
     total = sum(origin.stop - origin.start for origin in recording.origins)
-    colours, corners, heads = (np.full(total, value, dtype=np.int64) for value in (0, 0, -1))
+    colours, corners, ticks = (np.zeros(total, dtype=np.int64) for _ in range(3))
     palette: dict[Paint, int] = {}
     for origin in recording.origins:
         ids = np.arange(origin.start, origin.stop)
@@ -49,7 +50,7 @@ def looks(recording: Recording) -> Looks:
         head, _ = places.get("head", none)
         shade, many = next((places[name] for name in SHADES if name in places), none)
         corners[ids] = places.get("sentence", none)[0] % 3
-        heads[ids] = head if "head" in places else -1
+        ticks[ids] = head % TICKS
         kinds = head * many + shade
         for kind in np.unique(kinds):
             colour = cell_colour(*divmod(int(kind), many), many)
@@ -57,7 +58,7 @@ def looks(recording: Recording) -> Looks:
             colours[ids[kinds == kind]] = palette.setdefault(paint, len(palette))
     few = sum(step.ids.numel() for step in recording.steps) <= MOST_NUMBERS
     numbers = tuple(numbers_of(step) if few else () for step in recording.steps)
-    return Looks(tuple(palette), colours, corners, heads, numbers)
+    return Looks(tuple(palette), colours, corners, ticks, numbers)
 
 
 def check_size(recording: Recording) -> int:

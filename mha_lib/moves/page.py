@@ -150,9 +150,10 @@ def _step(step: Step, start: int, blob: Blob) -> dict[str, Any]:
 
 
 def _looks(look: Looks, blob: Blob, palette: dict[Paint, int]) -> dict[str, Any]:
-    """Return the cells' colours as places in a palette that the lanes share, and their corners."""
+    """Return the cells' colours as places in a palette that the lanes share, their corners and ticks."""
     places = np.array([palette.setdefault(paint, len(palette)) for paint in look.palette], dtype=np.int64)
-    return {"colours": blob.put(places[look.colours]), "corners": blob.put(look.corners)}
+    cells = {"colours": places[look.colours], "corners": look.corners, "ticks": look.ticks}
+    return {name: blob.put(numbers) for name, numbers in cells.items()}
 
 
 def _marks(comparison: Comparison, last: Frame) -> tuple[Cells, Cells]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..look.colours import MARK
 from ..text import sentences
 from .compare import Comparison, compare, verdict_sentence
 from .labels import Parts
@@ -24,7 +25,7 @@ PANELS = 4
 _WIRES = "border-collapse:separate;border-spacing:1px;font:12px/1.3 ui-monospace,monospace;margin:2px 0"
 _LABEL = "white-space:nowrap;font-weight:600;padding:0 4px;border-bottom:1px solid;background:none"
 _NAME = "text-align:right;font-weight:400;padding:0 6px;background:none"
-_WRONG = "outline:2px solid #c00030;outline-offset:-2px"
+_WRONG = f"outline:2px solid {MARK.light};outline-offset:-2px"
 
 
 class _Entry(NamedTuple):

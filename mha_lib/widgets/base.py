@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import anywidget
 
+from ..look.colours import page_colours
+
 STATIC = Path(__file__).parent / "static"
 MIME = (
     "application/vnd.mha.picture"  # a picture's state as one line of JSON, for a site that executes nothing
@@ -65,7 +67,8 @@ def _plain(value: object) -> dict[str, str]:
 
 def style(name: str) -> str:
     """Return the sheet NAME.css of `static`, after the colours that all pictures share."""
-    return (STATIC / "theme.css").read_text("utf-8") + (STATIC / f"{name}.css").read_text("utf-8")
+    sheets = ((STATIC / f"{sheet}.css").read_text("utf-8") for sheet in ("theme", name))
+    return page_colours() + "".join(sheets)
 
 
 class BrowserPicture(Fallback, anywidget.AnyWidget):

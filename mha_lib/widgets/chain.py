@@ -215,5 +215,6 @@ def _about_sizes(shape: str, size: int) -> str:
     sizes = [int(number) for number in re.findall(text.size_in_it, shape)]
     known = [number for number in sizes if number != -1]
     if len(known) == len(sizes):
-        return text.other_product.format(size=size, product=prod(sizes))
-    return text.no_share.format(size=size, parts=" × ".join(map(str, known)), product=prod(known))
+        return str(text.other_product.format(size=size, product=prod(sizes)))
+    parts = " × ".join(map(str, known))
+    return str(text.no_share.format(size=size, parts=parts, product=prod(known)))

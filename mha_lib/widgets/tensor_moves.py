@@ -28,7 +28,7 @@ class TensorMoves(BrowserPicture):
     Synchronised: `step` (which operation), `followed` (the number of the followed cell,
     -1 for none), `pictures` (layouts, words, colours, and where in `numbers` each list is),
     `numbers` (int32: every frame's cells and memory), `trouble` (what went wrong with which
-    chain of the learner's: chain, error, hint; empty if nothing did).
+    chain of the learner's: chain, sizes, error, hint; empty if nothing did).
     Raises: InputTypeError for anything but recordings; InputValueError beyond 100,000 cells.
 
     >>> import torch
@@ -37,7 +37,6 @@ class TensorMoves(BrowserPicture):
     TensorMoves: X (1, 2, 3) → X.mT (1, 3, 2)
     """
 
-    module = "tensor_moves"
     module = "tensor_moves"
     _esm = STATIC / "tensor_moves.js"
     _css = style("tensor_moves")
@@ -71,7 +70,7 @@ class TensorMoves(BrowserPicture):
             recording = limited(lambda: evaluate(chain, sizes))
             pictures, numbers = state(recording, self.beside)
         except Exception as error:  # the learner's code may raise anything, and is told what
-            self.trouble = asdict(explain(error, chain))
+            self.trouble = {**asdict(explain(error, chain)), "sizes": dict(sizes)}
             return False
         pictures["edit"] = {"chain": chain, "sizes": dict(sizes)}
         self.recording = recording

@@ -208,6 +208,48 @@ def test_what_runs_a_cell_runs_it_from_inside_the_widget(lab):
     active(3)
 
 
+OWN_CONTROLS = {
+    "chain": lambda widget: widget.get_by_label("Your chain"),
+    "size": lambda widget: widget.get_by_label("Heads"),
+    "run": lambda widget: widget.get_by_role("button", name="Run"),
+    "play": lambda widget: widget.get_by_role("button", name="Play"),
+    "read": lambda widget: widget.get_by_role("button", name="Read"),
+    "slider": lambda widget: widget.get_by_role("slider", name="Step"),
+    "speed": lambda widget: widget.get_by_label("Speed"),
+    "picture": lambda widget: widget.locator(".mha-stage"),
+}
+COUNTS = "window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.executionCount || 0)"
+
+
+def test_every_key_of_the_notebook_reaches_it_from_every_control(lab):
+    """One notebook: the cell is run by each key from each control, and its count tells."""
+    book = lab.open([SETUP, "mha.widgets.TensorMoves.playground()", "1"])
+    page, command = (
+        book.page,
+        "document.querySelector('.jp-Notebook').classList.contains('jp-mod-commandMode')",
+    )
+    for name, control in OWN_CONTROLS.items():
+        for key in ("Escape", "Control+Enter", "Shift+Enter", "Alt+Enter"):
+            widget = page.locator(".mha-moves")
+            widget.locator(".mha-cell").first.wait_for()
+            before = max(page.evaluate(COUNTS))
+            if name == "picture":
+                widget.locator(".mha-stage .mha-cell[data-address='12']").click()
+            control(widget).focus()
+            page.keyboard.press(key)
+            if key == "Escape":
+                assert book.cell(1).evaluate("cell => cell === document.activeElement"), name
+                assert page.evaluate(command) and max(page.evaluate(COUNTS)) == before
+                continue
+            page.wait_for_function(f"before => {COUNTS}[1] > before", arg=before)
+            assert page.evaluate(COUNTS)[1] == before + 1, (name, key)  # once
+            cells = page.locator(".jp-Notebook .jp-Cell")
+            if key == "Alt+Enter":  # it puts a new cell below, which goes again
+                expect(cells).to_have_count(4)
+                book.command("notebook:delete-cell")
+            expect(cells).to_have_count(3)
+
+
 def test_the_slider_stops_anywhere_within_a_move(lab, tmp_path):
     page = lab.show(TensorMoves(RIGHT).save_html(tmp_path / "moves.html")).page
     widget, slider = page.locator(".mha-moves"), page.get_by_role("slider", name="Step")
@@ -394,11 +436,25 @@ def test_the_learners_own_chain_right_and_wrong(lab):
     expect(operation).to_have_text(".flatten(1)")
     expect(widget.locator(".mha-facts")).to_contain_text("feature·word")
     expect(widget.get_by_role("button", name="Play")).to_be_visible(timeout=20_000)
+    past, stale = widget.locator(".mha-past"), re.compile("mha-stale")
+    expect(past).to_have_text("")
     chain.fill("X.mT.view(-1)")
+    expect(widget).to_have_class(stale)  # what is shown is another chain's, and says whose
+    expect(past.locator("code")).to_have_text("turn(X).flatten(1)")
     press(widget, "Run")
     expect(trouble).to_contain_text("view size is not compatible", timeout=20_000)
     expect(trouble).to_contain_text(".contiguous()")
-    expect(operation).to_have_text(".flatten(1)")  # the last good picture stays
+    expect(operation).to_have_text(".flatten(1)")  # the last good picture stays, named and stood back
+    expect(past.locator("code")).to_have_text("turn(X).flatten(1)")
+    assert float(widget.locator(".mha-lanes").evaluate("box => getComputedStyle(box).opacity")) < 0.5
+    chain.fill("turn(X).flatten(1)")
+    expect(past).to_have_text("")
+    expect(widget).not_to_have_class(stale)
+    expect(trouble).to_have_text("")
+    widget.get_by_label("Words").fill("5")
+    expect(past).to_contain_text("X is (2, 4, 10), heads: 2")
+    widget.get_by_label("Words").fill("4")
+    expect(past).to_have_text("")
     chain.fill("""X["<img src=x onerror='document.title=1'><b>bold</b>"]""")
     expect(trouble).to_have_text("")  # the message was about another chain
     press(widget, "Run")
@@ -415,6 +471,7 @@ def test_the_learners_own_chain_right_and_wrong(lab):
     press(widget, "Run")
     expect(widget.locator(".mha-facts")).to_contain_text("head", timeout=20_000)
     expect(trouble).to_have_text("")
+    expect(past).to_have_text("")
     at_rest(widget)
     assert book.axe(".mha-moves") == []
 
@@ -557,6 +614,64 @@ def test_numbers_and_labels_are_large_enough_and_nothing_sticks_out(lab, tmp_pat
         assert sizes[0] >= 11.9 and sizes[1] >= 12 and sizes[2] >= (12.8 if width > 400 else 10.9)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         assert widget.evaluate(CUT) == []
+
+
+STANDS = """() => Object.fromEntries([...document.querySelectorAll(".mha-stage .mha-cell")].map(cell => {
+  const box = cell.getBoundingClientRect();
+  return [cell.dataset.address, [box.left, box.top]];
+}))"""
+APART = """root => {
+  const ink = cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect();
+  };
+  const all = [...root.querySelectorAll(".mha-tape .mha-cell")].map(ink);
+  const after = a => all.filter(b => Math.abs(a.top - b.top) < 2 && b.left > a.left);
+  return Math.min(...all.flatMap(a => after(a).map(b => b.left - a.right)));
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 700, 1280])
+def test_at_every_width_what_is_not_reordered_stays_and_nothing_jumps(lab, tmp_path, width):
+    """Head A's lines in both sentences, the memory and everything around the picture."""
+    path = TensorMoves(RIGHT).save_html(tmp_path / "moves.html")
+    page = lab.show(path, size=(width, 720), reduced_motion=True).page
+    slider, places, around = page.get_by_role("slider", name="Step"), [], []
+    for step in range(4):
+        slider.fill(str(step))
+        places.append(page.evaluate(STANDS))
+        boxes = [page.locator(part).bounding_box() for part in (".mha-stage", ".mha-tape", ".mha-told")]
+        around.append([round(box["y"]) for box in boxes])
+    assert all(each == around[0] for each in around)
+    for address in (a for a in range(80) if a % 10 < 5):
+        for before, after in zip(places, places[1:], strict=False):
+            for one, other in zip(before[str(address)], after[str(address)], strict=True):
+                assert abs(one - other) <= 1
+    assert page.locator(".mha-moves").evaluate(APART) >= 3  # pixels between two numbers of the tape
+
+
+def test_of_many_steps_the_slider_names_those_for_which_there_is_room(lab, tmp_path):
+    def often(X):
+        for _ in range(11):
+            X = X.view(2, 4, 2, 5).permute(0, 2, 1, 3)
+            X = X.permute(0, 2, 1, 3).reshape(2, 4, 10)
+        return X
+
+    recording = mha.watch(often, X)
+    page = lab.show(TensorMoves(recording).save_html(tmp_path / "often.html"), reduced_motion=True).page
+    names, slider = page.locator(".mha-name"), page.get_by_role("slider", name="Step")
+    last = len(recording.frames) - 1
+    expect(page.locator(".mha-stop")).to_have_count(last + 1)
+    for step in (0, 7, last):
+        slider.fill(str(step))
+        expect(names.nth(step)).to_be_visible()
+        shown = names.evaluate_all(
+            "all => all.filter(n => getComputedStyle(n).visibility === 'visible').map(n => {"
+            " const b = n.getBoundingClientRect(); return [b.left, b.right]; }).sort((a, b) => a[0] - b[0])"
+        )
+        assert len(shown) >= 4
+        assert all(left[1] < right[0] for left, right in zip(shown, shown[1:], strict=False))
 
 
 def test_many_cells_are_painted_and_can_be_followed(lab, tmp_path):

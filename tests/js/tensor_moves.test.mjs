@@ -66,10 +66,11 @@ test("numbers from Python are cut by the offsets that came with them, at any byt
   const bytes = new Uint8Array(numbers.byteLength + 3);
   bytes.set(new Uint8Array(numbers.buffer), 3);
   const frame = { steps: [{ shape: [2], ids: [0, 2], texts: null }], memory: [1, 2], memoryTexts: null };
-  const lane = { frames: [frame], colours: [4, 1], corners: [3, 1] };
+  const lane = { frames: [frame], colours: [4, 1], corners: [3, 1], ticks: [1, 1] };
   const compare = { wrong: [2, 2], belongs: [3, 2] };
   const [first, second] = moves.decode({ lanes: [lane, lane], compare }, new DataView(bytes.buffer, 3));
-  assert.deepEqual([...first.frames[0].steps[0].ids, ...first.frames[0].memory, ...first.colours], [5, 6, 6, 1, 9]);
+  assert.deepEqual([...first.frames[0].steps[0].ids, ...first.frames[0].memory, ...first.colours, ...first.ticks],
+                   [5, 6, 6, 1, 9, 6]);
   assert.equal(first.frames[0].steps[0].texts, null);
   assert.equal(first.wrong, null);
   assert.deepEqual([[...second.wrong], [...second.belongs]], [[1, 0], [0, 9]]);
@@ -126,6 +127,16 @@ test("an arrow along the tape leaves at the end of a row and goes on in the next
   assert.deepEqual(moves.stretches(30, 50, 40), [[0, 30, 39.5], [1, -0.5, 10]]);
   assert.deepEqual(moves.stretches(50, 30, 40), [[1, 10, -0.5], [0, 39.5, 30]]);
   assert.deepEqual(moves.stretches(0, 85, 40), [[0, 0, 39.5], [1, -0.5, 39.5], [2, -0.5, 5]]);
+});
+
+test("of the names along the slider those are shown for which there is room, the present one first", () => {
+  const spans = [0, 30, 60, 90, 120, 150].map(left => [left, left + 40]);
+  assert.deepEqual([...moves.namesWithRoom(spans, 0)].sort(), [0, 2, 5]);
+  assert.deepEqual([...moves.namesWithRoom(spans, 1)].sort(), [1, 3, 5]);
+  assert.deepEqual([...moves.namesWithRoom(spans, 4)].sort(), [0, 2, 4]);
+  const apart = [0, 60, 120].map(left => [left, left + 40]);
+  assert.deepEqual([...moves.namesWithRoom(apart, 1)].sort(), [0, 1, 2]);
+  assert.deepEqual([...moves.namesWithRoom([], 0)], []);
 });
 
 test("a column is found again by its axis' name, also where two have the same", () => {

@@ -144,6 +144,14 @@ def test_colours_tell_head_and_word_apart():
     assert len(np.unique(colours)) == 4 * 2
 
 
+def test_heads_are_told_apart_without_any_colour():
+    """As in a printed sheet, and as plot_moves does: B has one tick, C two, D three."""
+    four = TensorMoves(mha.watch(lambda X: X.view(2, 4, 4, 3), torch.zeros(2, 4, 12), num_heads=4))
+    for widget, each in ((TensorMoves(RIGHT), [0, 1]), (four, [0, 1, 2, 3])):
+        ticks = numbers_of(widget, widget.pictures["lanes"][0]["ticks"]).reshape(2, 4, len(each), -1)
+        assert (ticks == np.array(each)[:, None]).all()
+
+
 def test_no_sentence_of_a_state_is_written_in_the_script():
     script = (
         mha.widgets.TensorMoves._esm.path
@@ -271,7 +279,8 @@ def test_a_mistake_is_told_in_torchs_words_with_a_hint_and_the_picture_stays(cha
     before = widget.numbers, widget.pictures, widget.step
     assert not widget.run(chain, SIZES)
     assert torchs in widget.trouble["error"] and hint in widget.trouble["hint"]
-    assert widget.trouble["chain"] == chain and not re.search(r"\bfn\b", widget.trouble["error"])
+    assert (widget.trouble["chain"], widget.trouble["sizes"]) == (chain, SIZES)
+    assert not re.search(r"\bfn\b", widget.trouble["error"])
     assert (widget.numbers, widget.pictures, widget.step) == before
     assert widget.run("X.mT", SIZES) and widget.trouble == {}
 

@@ -22,6 +22,7 @@ const SPREAD = 0.5; // of a travel, until the last group of cells sets off
 const READ_CELL = 0.09; // seconds the reading head takes to the next cell
 const READ_MOST = 10; // seconds it takes at most, however many cells there are
 const JUMP = 6; // cells' time that a jump takes, so that an eye can follow
+const AIRY = 3; // pixels that a cell of the tape may be wider than it must
 const MOST_ARCS = 200;
 const SMALLEST = 0.65; // that the wide layout is zoomed to before the narrow one is taken
 const SVG = "http://www.w3.org/2000/svg";
@@ -197,6 +198,19 @@ export function stretches(from, to, columns) {
 }
 
 /**
+ * Which of the names along the slider can be read together: the present step's first, then
+ * the two ends, then from the left whatever touches none of these.
+ * @param {[number, number][]} spans  where each name begins and ends @param {number} now @returns {Set<number>}
+ */
+export function namesWithRoom(spans, now) {
+  const shown = new Set(), apart = 8;
+  const free = (/** @type {number} */ k) => [...shown].every(
+    other => spans[k][0] >= spans[other][1] + apart || spans[k][1] <= spans[other][0] - apart);
+  for (const k of [now, 0, spans.length - 1, ...spans.keys()]) if (spans[k] && free(k)) shown.add(k);
+  return shown;
+}
+
+/**
  * Name each column by its axis, so that an axis is found again where it has changed places.
  * @param {Part[][]} axes @returns {string[]}
  */
@@ -220,6 +234,7 @@ export function decode(pictures, view) {
     ...lane,
     colours: cut(lane.colours),
     corners: cut(lane.corners),
+    ticks: cut(lane.ticks),
     wrong: null,
     frames: lane.frames.map(frame => ({
       ...frame,
@@ -329,8 +344,8 @@ class Elements {
     for (const node of this.nodes.values()) node.remove();
     [this.nodes, this.plan] = [kept, plan];
   }
-  born(cell, { address, origin, background, ink, corner }) {
-    const node = make("div", corner ? `mha-cell mha-corner${corner}` : "mha-cell", this.box);
+  born(cell, { address, origin, background, ink, corner, ticks }) {
+    const node = make("div", `mha-cell mha-corner${corner} mha-ticks${ticks}`, this.box);
     Object.assign(node.dataset, { address, origin });
     if (background) Object.assign(node.style, { background, color: ink });
     else node.classList.add("mha-blank");
@@ -583,23 +598,31 @@ class Tape {
     this.box = make("div", "mha-tape", memory);
     this.name = make("div", "mha-tape-name", memory);
     const longest = Math.max(2, ...lane.texts.map(text => text.length));
-    this.size = /** @type {[number, number]} */ (painted ? [2, 4] : [2 + 7 * longest, 20]);
+    this.least = painted ? 2 : 3 + 7 * longest; // a cell's width, of which digits leave a little free
+    this.most = painted ? 2 : this.least + AIRY;
+    this.size = /** @type {[number, number]} */ ([this.least, painted ? 4 : 20]);
     this.above = painted ? 0 : 14;
     this.columns = 1;
     this.surface = new Surface(this.box, painted, this.size, actions);
     this.ticks = make("div", "mha-labels", this.box);
-    this.box.style.setProperty("--mha-tape", `${this.size[0]}px`);
-    make("span", "", this.name, words.tape);
+    this.cells = Math.max(...lane.frames.map(frame => frame.memory.length));
+    this.margin = 8 + 8 * String(this.cells).length; // for the addresses before the rows
+    this.box.style.setProperty("--mha-margin", `${this.margin}px`);
+    make("span", "", this.name, words.memory);
     this.says = make("b", "", this.name);
     this.read = make("span", "mha-said", this.name);
     this.read.setAttribute("role", "status");
   }
   fit(available) {
-    const columns = columnsFor(available - 28, this.size[0]), same = columns === this.columns;
+    const room = available - this.margin, columns = columnsFor(room, this.least);
+    const wide = Math.max(this.least, Math.min(this.most, Math.floor(room / columns))), [before, high] = this.size;
+    const same = columns === this.columns && wide === before;
     if (!same) this.known.clear();
     this.columns = columns;
-    const rows = Math.ceil(Math.max(...this.lane.frames.map(f => f.memory.length)) / columns);
-    const [wide, high] = this.size;
+    this.size[0] = wide;
+    this.surface.head.style.width = `${wide}px`;
+    this.box.style.setProperty("--mha-tape", `${wide}px`);
+    const rows = Math.ceil(this.cells / columns);
     Object.assign(this.box.style, { width: `${columns * wide}px`, height: `${rows * (high + this.above)}px` });
     return !same;
   }
@@ -637,14 +660,23 @@ class Facts {
   cells = /** @type {any[]} */ ([]);
   constructor(parent, words) {
     this.words = words;
-    const head = make("div", "mha-head", parent);
+    const head = this.head = make("div", "mha-head", parent);
     this.says = make("div", "mha-says", head);
     this.says.setAttribute("aria-live", "polite");
     this.table = make("table", "mha-facts", head);
     this.columns = /** @type {Map<Frame, Map<string, number>>} */ (new Map());
   }
-  fit() {
+  /** Make room for the longest of all frames, so that nothing under it moves from step to step. */
+  fit(frames, shown) {
     this.columns.clear(); // their places depend on the room
+    this.head.style.minHeight = "";
+    const heights = frames.map(frame => {
+      this.write(frame);
+      this.build(frame);
+      return this.head.offsetHeight;
+    });
+    this.head.style.minHeight = `${Math.max(...heights)}px`;
+    this.show(shown, null);
   }
   show(frame, before) {
     this.write(frame);
@@ -703,8 +735,8 @@ class Lane {
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", lane.title);
     this.facts = new Facts(this.root, shared.words);
+    this.tape = new Tape(this.root, lane, { ...shared, painted }); // above: the picture's height changes
     this.picture = new Picture(this.root, lane, { ...shared, painted });
-    this.tape = new Tape(this.root, lane, { ...shared, painted });
     this.frame = /** @type {Frame} */ (lane.frames[0]);
     this.look = cell => this.looks(cell);
   }
@@ -712,7 +744,7 @@ class Lane {
     return this.picture.surface.cells;
   }
   fit(available, widest) {
-    this.facts.fit();
+    this.facts.fit(this.lane.frames, this.frame);
     return [this.picture.fit(available, widest), this.tape.fit(available)].some(Boolean);
   }
   at(number) {
@@ -735,10 +767,11 @@ class Lane {
   }
   looks({ id, text }) {
     const number = this.lane.texts[text] ?? "";
-    if (id < 0) return { address: -1, origin: "", background: null, ink: "", corner: 0, text: number };
+    if (id < 0) return { address: -1, origin: "", background: null, ink: "", corner: 0, ticks: 0, text: number };
     const [origin, start] = this.lane.origins.reduce((last, next) => (next[1] <= id ? next : last));
     const [background, ink] = this.palette[this.lane.colours[id]];
-    return { address: id - start, origin, background, ink, corner: this.lane.corners[id], text: number };
+    const { corners, ticks } = this.lane;
+    return { address: id - start, origin, background, ink, corner: corners[id], ticks: ticks[id], text: number };
   }
   follow(id) {
     this.picture.follow(id, this.before, this.wrong, this.lane.belongs);
@@ -956,9 +989,10 @@ const SIZES = ["sentences", "words", "features", "heads"];
 const PATIENCE = 20_000; // milliseconds until a kernel that does not answer is given up
 
 class Editor {
-  model; words; waiting;
-  constructor(parent, model, words) {
-    Object.assign(this, { model, words });
+  model; words; earlier; waiting;
+  /** `earlier` hears whose picture is shown while another chain stands in the field, and null while it is its own. */
+  constructor(parent, model, words, earlier) {
+    Object.assign(this, { model, words, earlier, touched: false });
     this.form = make("form", "mha-edit", parent);
     this.fields = /** @type {Record<string, any>} */ ({});
     for (const name of SIZES) Object.assign(this.field(name), { type: "number", min: 1, max: 512, required: true });
@@ -979,7 +1013,11 @@ class Editor {
       event.preventDefault();
       if (!this.waiting) this.run();
     });
-    this.form.addEventListener("input", () => this.trouble.replaceChildren()); // it was about another chain
+    this.form.addEventListener("input", () => {
+      this.touched = true;
+      this.trouble.replaceChildren(); // it was about another chain
+      this.compare();
+    });
   }
   field(name) {
     const label = make("label", `mha-field mha-${name}`, this.form);
@@ -987,8 +1025,22 @@ class Editor {
     this.fields[name] = make("input", "", label);
     return this.fields[name];
   }
-  run() {
+  /** What stands in the fields. */
+  asked() {
     const sizes = Object.fromEntries(SIZES.map(name => [name, Number(this.fields[name].value)]));
+    return { chain: this.fields.chain.value, sizes };
+  }
+  stands({ chain, sizes }) {
+    const asked = this.asked();
+    return chain === asked.chain && SIZES.every(name => sizes[name] === asked.sizes[name]);
+  }
+  /** Say whose picture is shown, if it is not that of the chain in the field. */
+  compare() {
+    const { edit } = this.model.get("pictures");
+    this.earlier(this.stands(edit) ? null : edit);
+  }
+  run() {
+    this.touched = false;
     this.waiting = setTimeout(() => {
       this.done();
       this.trouble.replaceChildren();
@@ -997,7 +1049,7 @@ class Editor {
     this.button.setAttribute("aria-disabled", "true");
     this.trouble.replaceChildren();
     make("div", "mha-running", this.trouble, this.words.running);
-    this.model.send({ kind: "run", chain: this.fields.chain.value, sizes });
+    this.model.send({ kind: "run", ...this.asked() });
   }
   done() {
     clearTimeout(this.waiting);
@@ -1005,20 +1057,21 @@ class Editor {
     this.button.removeAttribute("aria-disabled");
     this.say();
   }
-  /** Torch's own words, then what to do about them, and which chain they are about. */
+  /** Torch's own words, then what to do about them, if they are about the chain in the field. */
   say() {
-    const { chain, error, hint } = this.model.get("trouble");
+    const trouble = this.model.get("trouble");
     if (this.waiting) return;
     this.trouble.replaceChildren();
-    if (!error) return;
-    if (chain !== this.fields.chain.value) make("code", "mha-about", this.trouble, chain);
-    make("code", "", this.trouble, error);
-    if (hint) make("div", "", this.trouble, hint);
+    if (!trouble.error || !this.stands(trouble)) return;
+    make("code", "", this.trouble, trouble.error);
+    if (trouble.hint) make("div", "", this.trouble, trouble.hint);
   }
+  /** Show the chain of a new picture, unless somebody has written another one in the meantime. */
   fill(edit) {
     for (const [name, value] of Object.entries({ ...edit.sizes, chain: edit.chain })) {
-      if (this.fields[name].value !== String(value)) this.fields[name].value = value;
+      if (!this.touched && this.fields[name].value !== String(value)) this.fields[name].value = value;
     }
+    this.compare();
   }
   close() {
     clearTimeout(this.waiting);
@@ -1077,6 +1130,7 @@ class Bar {
     Object.assign(this.range, { type: "range", min: 0, step: act.calm() ? 1 : 0.01 });
     this.range.setAttribute("aria-label", words.step);
     this.range.addEventListener("input", () => act.scrub(Number(this.range.value)));
+    [this.labels, this.spans, this.step] = [[], [], 0];
     this.names = make("div", "mha-names", this.way);
     this.names.setAttribute("aria-hidden", "true");
     this.names.addEventListener("click", event => event.target.dataset.step && act.step(Number(event.target.dataset.step)));
@@ -1107,22 +1161,34 @@ class Bar {
   reading(on) {
     this.buttons.read.setAttribute("aria-pressed", String(on));
   }
-  /** Name the steps on the slider; where they are many only the present one. */
+  /** Name the steps on the slider, each at its tick. */
   name(frames) {
     this.range.max = frames.length - 1;
     this.names.replaceChildren();
-    frames.forEach((frame, step) => {
+    const at = step => `${frames.length > 1 ? (100 * step) / (frames.length - 1) : 0}%`;
+    frames.forEach((_, step) => { make("i", "mha-stop", this.names).style.left = at(step); });
+    this.labels = frames.map((frame, step) => {
       const name = make("span", "mha-name", this.names, frame.name);
       name.dataset.step = step;
-      name.style.left = `${frames.length > 1 ? (100 * step) / (frames.length - 1) : 0}%`;
+      name.style.left = at(step);
+      return name;
     });
   }
-  /** Where the names would run into each other, only the present one is shown. */
+  /** Measure the names, and show those for which there is room. */
   fit() {
-    this.names.classList.remove("mha-many");
-    const boxes = [...this.names.children].map(name => name.getBoundingClientRect());
-    const crowded = boxes.some((box, i) => i && box.left < boxes[i - 1].right + 8);
-    this.names.classList.toggle("mha-many", crowded);
+    this.spans = this.labels.map(name => {
+      const { left, right } = name.getBoundingClientRect();
+      return /** @type {[number, number]} */ ([left, right]);
+    });
+    this.show(this.step);
+  }
+  show(step) {
+    this.step = step;
+    const shown = namesWithRoom(this.spans, step);
+    this.labels.forEach((name, number) => {
+      name.classList.toggle("mha-now", number === step);
+      name.classList.toggle("mha-quiet", !shown.has(number));
+    });
   }
   /** Show where on the way the picture is. */
   at(at, step, operation) {
@@ -1132,7 +1198,7 @@ class Bar {
     this.count.textContent = fill(this.words.count, { step, last });
     for (const name of ["first", "previous"]) this.buttons[name].setAttribute("aria-disabled", String(at <= 0));
     for (const name of ["next", "last"]) this.buttons[name].setAttribute("aria-disabled", String(at >= last));
-    for (const name of this.names.children) name.classList.toggle("mha-now", Number(name.dataset.step) === step);
+    if (step !== this.step) this.show(step);
   }
 }
 
@@ -1156,6 +1222,8 @@ class Widget {
     this.desk = make("div", "", root);
     this.verdict = make("p", "mha-verdict", root);
     this.verdict.setAttribute("aria-live", "polite");
+    this.past = make("div", "mha-past", root);
+    this.past.setAttribute("role", "status");
     this.box = make("div", "mha-lanes", root);
     this.told = make("div", "mha-told", root);
     this.told.setAttribute("aria-live", "polite");
@@ -1243,6 +1311,15 @@ class Widget {
     this.edit.done();
     if (asked && message.shown) queueMicrotask(() => this.player.play());
   }
+  /** Stand the picture back while another chain is in the field, and name the one that it belongs to. */
+  earlier(edit) {
+    this.root.classList.toggle("mha-stale", Boolean(edit));
+    this.past.replaceChildren();
+    if (!edit) return;
+    const note = make("p", "", this.past, this.words.earlier);
+    make("code", "", note, edit.chain);
+    make("span", "", note, fill(this.words.earlier_sizes, edit.sizes));
+  }
   read() {
     if (this.reader.running || !this.lanes.length) return this.reader.close();
     this.player.stop();
@@ -1321,7 +1398,7 @@ class Widget {
     const longest = this.lanes.reduce((a, b) => (b.lane.frames.length > a.lane.frames.length ? b : a));
     this.bar.name(longest.lane.frames);
     if (pictures.edit) {
-      this.edit ??= new Editor(this.desk, this.model, this.words);
+      this.edit ??= new Editor(this.desk, this.model, this.words, edit => this.earlier(edit));
       this.edit.fill(pictures.edit);
       this.edit.say();
     }
