@@ -5,12 +5,14 @@ the session only.
 """
 
 import html
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import ipywidgets
+import traitlets
 
 from ..errors import value_error
 from ..text import read, sentences, topics
@@ -19,7 +21,15 @@ from .own_keys import OwnKeys
 
 text = sentences("learning")
 RUN = f"<p><i>{text.run_to_answer}</i></p>"
-_given: dict[str, int] = {}
+
+
+class Prediction(traitlets.HasTraits):
+    """What was chosen for a question in this session: the index of an option, None before."""
+
+    option = traitlets.Int(None, allow_none=True)
+
+
+_predictions: defaultdict[str, Prediction] = defaultdict(Prediction)
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Ask(Fallback, ipywidgets.VBox):
         self._feedback = feedback
         self.choice = ipywidgets.RadioButtons(
             options=[(f"{index + 1}. {option}", index) for index, option in enumerate(question.options)],
-            value=_given.get(question.name),
+            value=_predictions[question.name].option,
             layout=ipywidgets.Layout(width="100%"),
         )
         self.answer = ipywidgets.HTML()
@@ -92,7 +102,7 @@ class Ask(Fallback, ipywidgets.VBox):
             self._chosen({"new": self.choice.value})
 
     def _chosen(self, change: dict[str, Any]) -> None:
-        _given[self.question.name] = change["new"]
+        _predictions[self.question.name].option = change["new"]
         if self._feedback:
             self.answer.value = html.escape(self.question.feedback(change["new"]))
 
@@ -131,16 +141,25 @@ class Quiz(Fallback, ipywidgets.VBox):
 
 
 class Reveal(Fallback, ipywidgets.VBox):
-    """What was predicted, what is so, and why; closed where no kernel is at hand."""
+    """What was predicted, what is so, and why; closed where no kernel is at hand.
 
-    def __init__(self, question: Question, predicted: int | None):
-        self.question, self.predicted = question, predicted
+    Whoever changes the prediction afterwards is judged anew, here, without running the cell again.
+    """
+
+    def __init__(self, question: Question, prediction: Prediction):
+        self.question, self.prediction = question, prediction
+        self.said = ipywidgets.HTML()
+        super().__init__([self.said])
+        self._judge()
+        prediction.observe(self._judge, names="option")
+
+    def _judge(self, _change: object = None) -> None:
         style = "border-left: 4px solid #0072B2; padding: 4px 10px; white-space: pre-wrap"
         said = html.escape(f"{self._judged()}\n{self._answer()}")
-        super().__init__([ipywidgets.HTML(f'<div role="status" style="{style}">{said}</div>')])
+        self.said.value = f'<div role="status" style="{style}">{said}</div>'
 
     def _judged(self) -> str:
-        question, predicted = self.question, self.predicted
+        question, predicted = self.question, self.prediction.option
         if predicted is None:
             return str(text.no_prediction)
         agrees = predicted == question.right
@@ -186,7 +205,7 @@ def reveal(name: str) -> Reveal:
         >>> reveal("start.numbers")
         Reveal('start.numbers')
     """
-    return Reveal(question(name), _given.get(name))
+    return Reveal(question(name), _predictions[name])
 
 
 def quiz_questions(topic: str = "quiz", only: Iterable[str] | None = None) -> list[Question]:

@@ -18,6 +18,8 @@ def test_arrows_choose_an_answer(lab):
     book.cell(2).locator(".cm-content").click()
     book.command("notebook:run-cell")
     book.output(2).filter(has_text="The column says who looks at sleep").wait_for()
+    options.first.click()  # another choice, and the answer beside it follows
+    book.output(2).filter(has_text="It is so").wait_for()
 
 
 def test_keys_stay_with_the_control_after_the_cell_ran_again(lab):

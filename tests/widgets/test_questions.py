@@ -1,6 +1,7 @@
 """Predictions and the quiz: well-formed data, recorded choices, fixed representations."""
 
 import html
+from collections import defaultdict
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ TOPICS = topics()
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
-    monkeypatch.setattr(questions, "_given", {})
+    monkeypatch.setattr(questions, "_predictions", defaultdict(questions.Prediction))
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -51,11 +52,24 @@ def test_a_choice_is_recorded_and_answered():
     assert mha.predict("many_heads.weights").choice.value == 1
 
 
+def test_a_reveal_follows_a_prediction_that_is_changed_after_it_ran():
+    ask, reveal = mha.predict("many_heads.weights"), mha.reveal("many_heads.weights")
+    assert "no prediction" in said(reveal)
+    ask.choice.value = 3
+    assert "2000" in said(reveal) and "It is not so" in said(reveal)
+    ask.choice.value = 1
+    assert "It is so" in said(reveal) and "2000" not in said(reveal)
+    # The cell of the question run again: its new control is followed as well.
+    mha.predict("many_heads.weights").choice.value = 0
+    assert "It is not so" in said(reveal)
+    assert "no prediction" in said(mha.reveal("many_heads.slice"))
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_where_nothing_runs_the_answer_is_folded_and_the_text_does_not_give_it_away(topic):
     for question in questions.load(topic).values():
         for chosen in (None, 0):
-            reveal = questions.Reveal(question, chosen)
+            reveal = questions.Reveal(question, questions.Prediction(option=chosen))
             bundle, _ = reveal._repr_mimebundle_()
             assert bundle["text/plain"] == f"Reveal({question.name!r})"
             page = bundle["text/html"]
