@@ -34,7 +34,10 @@ _predictions: defaultdict[str, Prediction] = defaultdict(Prediction)
 
 @dataclass(frozen=True)
 class Question:
-    """One question: `wrong[i]` says what those who choose option i probably think."""
+    """One question: `wrong[i]` says what those who choose option i probably think.
+
+    `tells` are words that would give the answer away if they stood anywhere before it is asked.
+    """
 
     name: str
     ask: str
@@ -42,6 +45,7 @@ class Question:
     right: int
     because: str
     wrong: Sequence[str] = ()
+    tells: Sequence[str] = ()
 
     def feedback(self, chosen: int) -> str:
         """Return what to tell someone who chose the option with this index."""

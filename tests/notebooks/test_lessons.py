@@ -1,5 +1,6 @@
 """Each lesson keeps its promises: exercises have solutions, predictions reveals, links lead somewhere."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -39,6 +40,27 @@ def solutions(lesson):
 
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 
+WALK = [path for path in LESSONS if path.stem < "08"]
+each_of_the_walk = pytest.mark.parametrize("lesson", WALK, ids=lambda path: path.stem)
+FOLDED_AWAY = re.compile(r"<details>.*?</details>", re.S)
+
+
+def plain(text):
+    """Return text as it is read: without what is folded, in small letters, spaces single."""
+    return " ".join(FOLDED_AWAY.sub(" ", text).lower().split())
+
+
+def read_before(lesson, name):
+    """What can be read before `name` is answered: README, the notebooks before, this one to its reveal."""
+    read = [(NOTEBOOKS.parent / "README.md").read_text(encoding="utf-8")]
+    for path in LESSONS[: LESSONS.index(lesson)]:
+        read += [source(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    for cell in json.loads(lesson.read_text(encoding="utf-8"))["cells"]:
+        if f'mha.reveal("{name}")' in source(cell):
+            return plain("\n".join(read))
+        read.append(source(cell))
+    raise AssertionError(f"{lesson.name} does not reveal {name}")
+
 
 @each_lesson
 def test_exercises_are_untouched_and_solved_in_the_solutions(lesson):
@@ -66,6 +88,67 @@ def test_each_prediction_comes_before_its_reveal(lesson):
         assert text.index(f'predict("{name}")') < text.index(f'reveal("{name}")')
     topics = {name.partition(".")[0] for name in predicted}
     assert set(predicted) == {name for topic in topics for name in questions.load(topic)}
+
+
+@each_lesson
+def test_no_answer_can_be_read_before_its_question_is_answered(lesson):
+    """In text, heading, comment, assertion or code: of this notebook, of those before it, of the README."""
+    for name in re.findall(r'mha\.predict\("([^"]+)"\)', "\n".join(map(source, cells(lesson, "code")))):
+        asked = questions.question(name)
+        assert asked.tells, f"{name}: say in its toml which words would give it away"
+        before = read_before(lesson, name)
+        told = [*asked.tells, asked.because]
+        if len(asked.options[asked.right]) > 20:  # a shorter one, such as a number, stands anywhere by chance
+            told.append(asked.options[asked.right])
+        for words in told:
+            assert plain(words) not in before, f"{name} is given away by “{words}”"
+
+
+@pytest.mark.parametrize("where", ["markdown", "code", "heading"])
+def test_an_answer_that_is_put_before_its_question_is_found(where, tmp_path, monkeypatch):
+    """The test above sees what it is there to see."""
+    lesson = LESSONS[5]
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    given_away = {
+        "markdown": ("markdown", "The mean looks undecided."),
+        "code": ("code", "pass  # small: UNDECIDED"),
+        "heading": ("markdown", "## An undecided mean"),
+    }[where]
+    place = next(
+        i for i, cell in enumerate(notebook["cells"]) if 'predict("reading_heads.mean")' in source(cell)
+    )
+    kind, text = given_away
+    notebook["cells"].insert(place, {"cell_type": kind, "source": text, "metadata": {}, "outputs": []})
+    changed = tmp_path / lesson.name
+    changed.write_text(json.dumps(notebook), encoding="utf-8")
+    monkeypatch.setitem(globals(), "LESSONS", [*LESSONS[:5], changed])
+    with pytest.raises(AssertionError, match="reading_heads.mean is given away by “undecided”"):
+        test_no_answer_can_be_read_before_its_question_is_answered(changed)
+
+
+PICTURES = {"image/png", "application/vnd.mha.picture"}
+
+
+def is_drawn(cell):
+    """Whether the cell shows a picture of ours; what a learner types into a playground claims nothing."""
+    shown = {kind for output in cell["outputs"] for kind in output.get("data", {})}
+    return bool(shown & PICTURES) and ".playground(" not in source(cell)
+
+
+def asserts_something(cell):
+    return any(
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2].startswith("assert_"))
+        for node in ast.walk(ast.parse(source(cell)))
+    )
+
+
+@each_of_the_walk
+def test_a_cell_that_draws_holds_what_its_picture_claims_by_an_assertion(lesson):
+    silent = [
+        source(cell) for cell in cells(lesson, "code") if is_drawn(cell) and not asserts_something(cell)
+    ]
+    assert not silent, f"{len(silent)} pictures without an assertion:\n\n" + "\n\n".join(silent)
 
 
 @each_lesson
