@@ -13,12 +13,13 @@ from torch import Tensor
 from ..errors import value_error
 from ..look.fonts import HINT, drawable, families_for
 from ..look.style import HALO, Drawing, head_colour, head_letter
+from ..look.unseen import visible
 from ..text import sentences
 from .draw import HATCH, LINE, MASKED, badge, colour_bar, draw_map, inches, name_axis, shorten
 from .read import WeightMaps, Weights, read_maps
 from .said import say_drawn
 from .sheet import draw_sheet
-from .words import Words, visible
+from .words import Words
 
 text = sentences("heads")
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import type_error, value_error
+from ..look.unseen import visible
 from ..text import sentences
 from .calls import tensors_of
 from .following import Recorder
@@ -50,7 +51,7 @@ def watch(
     if not callable(fn):
         raise type_error("fn", "a function of X", type(fn).__name__, "Write lambda X: X.reshape(...).")
     inputs = _inputs(fn, X)
-    _check_axes(inputs, axes)
+    named = _checked_axes(inputs, axes)
     spoken = _checked_words(words, next(iter(inputs.values())))
     recorder = Recorder()
     given = dict(zip(inputs, copies(inputs.values()), strict=True))
@@ -62,7 +63,7 @@ def watch(
     returned = recorder.finish(result)
     if not returned:
         raise not_followed(recorder.reasons)
-    frames, origins, heads = explain(recorder.frames, recorder.numbers.origins, axes, num_heads)
+    frames, origins, heads = explain(recorder.frames, recorder.numbers.origins, named, num_heads)
     steps = [step for frame in frames for step in frame.steps]
     places = {id(step.ids): number for number, step in enumerate(steps)}
     results = tuple(steps[places[id(step.ids)]] for step in returned)
@@ -105,16 +106,19 @@ def _names(fn: Callable[..., Any], count: int) -> list[str]:
     return ["X"] if count == 1 else list("qkv") if count == 3 else [f"X{i + 1}" for i in range(count)]
 
 
-def _check_axes(inputs: Mapping[str, Tensor], axes: Sequence[str] | None) -> None:
-    if axes is not None and (isinstance(axes, str) or any(len(axes) != t.ndim for t in inputs.values())):
+def _checked_axes(inputs: Mapping[str, Tensor], axes: Sequence[str] | None) -> Sequence[str] | None:
+    if axes is None:
+        return None
+    if isinstance(axes, str) or any(len(axes) != t.ndim for t in inputs.values()):
         raise value_error("axes", f"{next(iter(inputs.values())).ndim} names, one an axis", tuple(axes))
+    return tuple(map(visible, axes))
 
 
 def _checked_words(words: Words | None, first: Tensor) -> tuple[tuple[str, ...], ...]:
     if words is None:
         return ()
     lists = [words] if all(isinstance(each, str) for each in words) else words
-    sentences = tuple(tuple(map(str, each)) for each in lists)
+    sentences = tuple(tuple(map(visible, each)) for each in lists)
     sizes = tuple(first.shape[-3:-1]) if first.ndim > 2 else (1, *first.shape[-2:-1])
     if len(sentences) != sizes[0] or any(len(each) != sizes[-1] for each in sentences):
         got = " and ".join(str(len(each)) for each in sentences) or "none"

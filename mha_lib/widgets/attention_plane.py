@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import value_error
 from ..look.style import head_colour
+from ..look.unseen import visible
 from ..masks import masked_softmax
 from ..scoring import dot_product_scores
 from ..text import read, sentences
@@ -112,7 +113,7 @@ class AttentionPlane(BrowserPicture):
             query_points=queries.tolist(),
             key_points=keys.tolist(),
             value_points=values.tolist(),
-            words=list(words),
+            words=[visible(word) for word in words],
             limit=limit,
             plane=asdict(_fitting((-limit, -limit), (limit, limit))),
             triangle=asdict(_fitting(low, high)),

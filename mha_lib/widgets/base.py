@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import anywidget
 
 from ..look.colours import page_colours
+from ..look.unseen import visible
 
 STATIC = Path(__file__).parent / "static"
 MIME = (
@@ -113,7 +114,7 @@ class BrowserPicture(Fallback, anywidget.AnyWidget):
         scripts = {"esm": str(self._esm), "standalone": (STATIC / "standalone.js").read_text("utf-8")}
         parts = {name: script.replace("</script", "<\\/script") for name, script in scripts.items()}
         parts |= {
-            "title": html.escape(title or type(self).__name__),
+            "title": html.escape(visible(title or type(self).__name__)),
             "css": str(self._css),
             "fallback": self.fallback(),
             "state": json.dumps(self.page_state()["state"]).replace("<", "\\u003c"),

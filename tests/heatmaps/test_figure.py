@@ -10,9 +10,9 @@ from matplotlib.collections import LineCollection, PatchCollection
 
 import mha_lib as mha
 from mha_lib.heatmaps.draw import BAD, COLOURS, PALETTE
-from mha_lib.heatmaps.words import visible
 from mha_lib.look import fonts
 from mha_lib.look.style import Drawing, head_colour
+from mha_lib.look.unseen import visible
 
 
 @pytest.fixture
