@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 
 from .colours import HEAD_COLOURS, MARK, cell_colour, head_colour, head_letter, ink
+from .inventory import MIME, inventory
 
 __all__ = ["HEAD_COLOURS", "MONO", "Drawing", "cell_colour", "head_colour", "head_letter", "ink"]
 
@@ -22,14 +23,25 @@ class Drawing(Figure):
     Nothing is registered globally, so no figure is shown twice or left open. `alt` is
     the text for those who cannot see the picture; it is also the plain repr, which
     nbval compares. `details` says in a second line, for nbval alone, what else was drawn
-    (colours, hatching). `paper` is "none" for a picture whose letters have a HALO.
+    (colours, hatching). In a notebook the outputs also hold what is drawn, artist by artist,
+    unless it was `measured`, and differs from run to run. `paper` is "none" for a picture
+    whose letters have a HALO.
     """
 
-    def __init__(self, *args: Any, alt: str = "", details: str = "", paper: str = "white", **kwargs: Any):
+    def __init__(
+        self,
+        *args: Any,
+        alt: str = "",
+        details: str = "",
+        paper: str = "white",
+        measured: bool = False,
+        **kwargs: Any,
+    ):
         super().__init__(*args, **kwargs)
         self.set_facecolor(paper)
         self.alt = alt
         self.details = details
+        self.measured = measured
 
     def __repr__(self) -> str:
         return f"[picture] {self.alt}" + f"\n{self.details}" * bool(self.details)
@@ -43,4 +55,7 @@ class Drawing(Figure):
     def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict[str, Any], dict[str, Any]]:
         width, height = (self.get_size_inches() * 96).astype(int)
         shown = {"width": int(width), "height": int(height)}
-        return {"image/png": self.png(), "text/plain": repr(self)}, {"image/png": shown}
+        data: dict[str, Any] = {"image/png": self.png(), "text/plain": repr(self)}
+        if not self.measured:
+            data[MIME] = inventory(self)
+        return data, {"image/png": shown}
