@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from outputs import differences, headings, shown  # noqa: E402  (a plugin is found before pytest sets paths)
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+FAILED_AT = re.compile(r"^-+> *\d+ +(.*)$", re.M)  # the line that IPython's traceback points at
 
 
 def what_happened(item, error: BaseException) -> str:
@@ -24,10 +25,18 @@ def what_happened(item, error: BaseException) -> str:
     new = item.test_outputs or []
     raised = next((output for output in new if output.output_type == "error"), None)
     if raised is not None:
-        first = COLOUR.sub("", str(raised.evalue)).strip().splitlines()
-        return f"{where}: raises {raised.ename}: {first[0] if first else ''}"
+        return f"{where}: raises {raised.ename}{_why(raised)}"
     lines = list(differences(shown(item.cell.outputs), shown(new)))
     return f"{where}: {lines[0] if lines else str(error)}"
+
+
+def _why(raised) -> str:
+    """What an error says, or, as most assertions say nothing, the line that raised it."""
+    said = COLOUR.sub("", str(raised.evalue)).strip().splitlines()
+    if said:
+        return f": {said[0]}"
+    line = FAILED_AT.search(COLOUR.sub("", "\n".join(raised.get("traceback", []))))
+    return f" at: {line[1]}" if line else ""
 
 
 @pytest.hookimpl(wrapper=True)

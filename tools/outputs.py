@@ -1,9 +1,11 @@
 """What a notebook's cells show, as nbval compares it, and how two runs differ, in words."""
 
 import difflib
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.M)
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.M | re.S)
@@ -43,12 +45,18 @@ def _as_left(stream: str) -> str:
 
 
 def _joined(content: object) -> str:
+    if isinstance(content, Mapping):
+        return json.dumps(content, sort_keys=True)
     return "".join(content) if isinstance(content, list) else str(content)
 
 
 def differences(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Say in a line each what two results of `shown` do not have in common; nothing if they agree."""
-    for kind in [*before, *(kind for kind in after if kind not in before)]:
+    """Say in a line each what two results of `shown` do not have in common; nothing if they agree.
+
+    What a person reads comes first, and a widget's state after it.
+    """
+    kinds = [*before, *(kind for kind in after if kind not in before)]
+    for kind in sorted(kinds, key=lambda kind: kind.startswith("application/")):
         old, new = list(before.get(kind, ())), list(after.get(kind, ()))
         if len(old) != len(new):
             first = (new or old)[0]
@@ -56,7 +64,36 @@ def differences(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequenc
             continue
         for was, now in zip(old, new, strict=True):
             if was != now:
-                yield f"{kind}: {_first_difference(was, now)}"
+                data = kind.startswith("application/")
+                yield f"{kind}: {_first_in_data(was, now) if data else _first_difference(was, now)}"
+
+
+def _first_in_data(was: str, now: str) -> str:
+    """Name the first place where two JSON texts differ, and say what stands there."""
+    try:
+        where, old, new = next(_apart(json.loads(was), json.loads(now), ()))
+    except (ValueError, StopIteration):
+        return _first_difference(was, now)
+    place = ".".join(map(str, where)) or "all of it"
+    if all(isinstance(side, str) and len(side) > WIDTH and " " not in side for side in (old, new)):
+        return f"{place}: other numbers, in bytes"
+    old, new = (
+        "nothing" if side is None else side if isinstance(side, str) else json.dumps(side)
+        for side in (old, new)
+    )
+    return f"{place}: {_signs(old, new)}"
+
+
+def _apart(old: object, new: object, where: tuple[str | int, ...]) -> Iterator[tuple]:
+    """The places where two values read from JSON differ, each with what stands there; None for nothing."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _apart(old.get(key), new.get(key), (*where, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        for number, (a, b) in enumerate(zip_longest(old, new)):
+            yield from _apart(a, b, (*where, number))
+    elif old != new:
+        yield where, old, new
 
 
 def _lines(text: str) -> list[str]:

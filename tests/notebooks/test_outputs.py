@@ -1,5 +1,6 @@
 """How two runs of a notebook differ, in words: where to look, what was expected, what came."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,23 @@ def test_a_change_of_colour_only_says_so():
     assert "the same words" in line and "red" in line and "blue" in line
 
 
+def test_of_a_pictures_state_the_place_is_named_after_what_is_read():
+    def picture(rows, words, html):
+        state = json.dumps({"rows": rows, "lanes": [{"words": words}], "numbers": "A" * 200})
+        return new_output("execute_result", data={"application/x.picture": state, "text/html": html})
+
+    lines = said([picture(2, ["small", "cats"], "<p>1</p>")], [picture(2, ["small", "dogs"], "<p>2</p>")])
+    assert lines == [
+        "text/html: expected “1”, got “2”",
+        "application/x.picture: lanes.0.words.1: expected “cats”, got “dogs”",
+    ]
+    (line,) = said([picture(2, [], "")], [picture(3, [], "")])
+    assert line == "application/x.picture: rows: expected “2”, got “3”"
+    assert said([picture(2, ["a"], "")], [picture(2, ["a", "b"], "")]) == [
+        "application/x.picture: lanes.0.words.1: expected “nothing”, got “b”"
+    ]
+
+
 def test_a_line_that_is_written_over_counts_as_it_was_left():
     before = new_output("stream", name="stdout", text="2 of 2 done\n")
     after = new_output("stream", name="stdout", text="\r0 of 2 done\r1 of 2 done\r2 of 2 done\n")
@@ -69,11 +87,12 @@ def test_more_and_fewer_outputs_are_counted():
 
 
 def test_a_failing_cell_says_in_one_line_where_to_look(tmp_path):
-    """Three notebooks whose one cell was committed with 4 as its result."""
+    """Four notebooks whose one cell was committed with 4 as its result."""
     now = {
         "1 + 2": "text/plain: expected “4”, got “3”",
         "1 / 0": "raises ZeroDivisionError: division by zero",
         "print(4)": "text/plain: 1 before, 0 now, such as “4”",
+        "x = 3\nassert x == 4": "raises AssertionError at: assert x == 4",
     }
     for number, source in enumerate(now):
         cell = new_code_cell(source, execution_count=1, outputs=[result("4")])
