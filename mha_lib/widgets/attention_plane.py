@@ -26,9 +26,10 @@ _HEAD = head_colour(0)
 
 @dataclass(frozen=True)
 class Attended:
-    """What attention makes of one query: a score and a weight a key, and the context."""
+    """What attention makes of one query: a score, the same scaled, and a weight a key; and the context."""
 
     scores: tuple[float, ...]
+    scaled: tuple[float, ...]
     weights: tuple[float, ...]
     context: Point
 
@@ -137,15 +138,21 @@ class AttentionPlane(BrowserPicture):
             for part in ([self.query], self.key_points, self.value_points)
         )
         scores = dot_product_scores(q, k, scale=1.0)
-        weights = masked_softmax(dot_product_scores(q, k, scale=self.scale))
+        scaled = dot_product_scores(q, k, scale=self.scale)
+        weights = masked_softmax(scaled)
         context = (weights @ v)[0].tolist()
-        return Attended(tuple(scores[0].tolist()), tuple(weights[0].tolist()), (context[0], context[1]))
+        return Attended(
+            scores=tuple(scores[0].tolist()),
+            scaled=tuple(scaled[0].tolist()),
+            weights=tuple(weights[0].tolist()),
+            context=(context[0], context[1]),
+        )
 
     @property
     def status(self) -> str:
         """Everything that the picture shows now, in a sentence."""
         now = self.attended
-        rows = {"query": self.query, "scores": now.scores, "weights": now.weights, "context": now.context}
+        rows = {"query": self.query, **asdict(now)}
         return text.status.format(**{name: ", ".join(map(_number, row)) for name, row in rows.items()})
 
     def __repr__(self) -> str:
@@ -212,14 +219,15 @@ class AttentionPlane(BrowserPicture):
 
     def _table(self) -> str:
         now = self.attended
-        head = "".join(f'<th scope="col">{name}</th>' for name in (text.word, text.score, text.weight))
+        columns = (text.word, text.score, text.scaled, text.weight)
+        head = "".join(f'<th scope="col">{name}</th>' for name in columns)
         rows = [f"<thead><tr>{head}</tr></thead>"]
-        for word, score, weight in zip(self.words, now.scores, now.weights, strict=True):
-            cells = (f'<td class="mha-plane-bar">{_number(part)}</td>' for part in (score, weight))
+        for word, *numbers in zip(self.words, now.scores, now.scaled, now.weights, strict=True):
+            cells = (f'<td class="mha-plane-bar">{_number(number)}</td>' for number in numbers)
             rows.append(f'<tr><th scope="row">{html.escape(word)}</th>{"".join(cells)}</tr>')
-        total = f'<th scope="row">{text.sum}</th><td></td><td>{_number(sum(now.weights))}</td>'
+        total = f'<th scope="row">{text.sum}</th><td></td><td></td><td>{_number(sum(now.weights))}</td>'
         context = ", ".join(map(_number, now.context))
-        taken = f'<th scope="row">{text.context}</th><td class="mha-plane-taken" colspan="2">[{context}]</td>'
+        taken = f'<th scope="row">{text.context}</th><td class="mha-plane-taken" colspan="3">[{context}]</td>'
         rows.append(f"<tfoot><tr>{total}</tr><tr>{taken}</tr></tfoot>")
         return f"<figure><figcaption>{text.rows_title}</figcaption><table>{''.join(rows)}</table></figure>"
 

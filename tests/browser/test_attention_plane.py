@@ -29,7 +29,8 @@ def shows(book, twin, query):
     book.page.locator(".mha-plane-status", has_text=twin.status).wait_for()
     cells = book.page.locator(".mha-plane-bar").all_text_contents()
     now = twin.attended
-    assert cells == [f"{n:.2f}" for pair in zip(now.scores, now.weights, strict=True) for n in pair]
+    rows = zip(now.scores, now.scaled, now.weights, strict=True)
+    assert cells == [f"{number:.2f}" for row in rows for number in row]
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", pytest.param("JupyterLab Dark", marks=pytest.mark.ci)])
@@ -73,6 +74,22 @@ def test_the_query_is_dragged_and_python_hears_of_it(lab, twin):
             heard.wait_for(timeout=3_000)
             break
     expect(heard).to_be_visible()
+
+
+def test_in_the_far_corner_nothing_of_the_query_runs_into_the_heading(lab, twin, tmp_path):
+    twin.query = [2.0, 1.0]
+    page = lab.show(twin.save_html(tmp_path / "plane.html"), size=(1000, 900)).page
+    page.locator(".mha-plane-handle").focus()
+    for key in ("ArrowUp", "ArrowRight") * 8:
+        page.keyboard.press(key)
+    page.locator(".mha-plane-status", has_text="q = [3.00, 3.00]").wait_for()
+    heading = page.evaluate(
+        """() => { const range = document.createRange();
+        range.selectNodeContents(document.querySelector(".mha-plane figcaption"));
+        return range.getBoundingClientRect().bottom; }"""
+    )
+    for part in ("circle", "text"):
+        assert page.locator(f".mha-plane-handle {part}").bounding_box()["y"] >= heading
 
 
 @pytest.mark.parametrize("width", [1000, 700, 390])

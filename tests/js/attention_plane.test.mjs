@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { attend, bar, fill, moved, place, pointAt, shown } from "../../mha_lib/widgets/static/attention_plane.js";
+import { attend, bar, fill, letterAt, moved, place, pointAt, shown } from "../../mha_lib/widgets/static/attention_plane.js";
 
 const near = (have, want) => have.forEach((number, i) => assert.ok(Math.abs(number - want[i]) < 1e-6, `${have} is not ${want}`));
 
 test("the query of sleep, as notebook 01 has it by hand", () => {
   const now = attend([2, 1], [[0, 1], [2, 0], [0, 1]], [[1, 0], [0, 4], [2, 2]], 1 / Math.sqrt(2));
   assert.deepEqual(now.scores, [1, 4, 1]);
+  near(now.scaled, [1 / Math.sqrt(2), 4 / Math.sqrt(2), 1 / Math.sqrt(2)]);
   const power = Math.exp(3 / Math.sqrt(2));
   near(now.weights, [1 / (2 + power), power / (2 + power), 1 / (2 + power)]);
   near(now.context, [3 / (2 + power), (4 * power + 2) / (2 + power)]);
@@ -22,6 +23,12 @@ test("a point goes into the drawing and comes back", () => {
   const box = { x: 100, y: 80, unit: 20 };
   assert.deepEqual(place(box, [1, 2]), [120, 40]);
   assert.deepEqual(pointAt(box, [120, 40]), [1, 2]);
+});
+
+test("q's letter turns inward in the far corner, away from the heading and the edge", () => {
+  assert.deepEqual(letterAt([2, 1], 3), { x: 18, y: -6, "text-anchor": "start" });
+  assert.deepEqual(letterAt([3, 3], 3), { x: -18, y: 16, "text-anchor": "end" });
+  assert.equal(letterAt([-3, 3], 3).x, 18);
 });
 
 test("steps are whole and stay inside", () => {

@@ -1,6 +1,7 @@
 """AttentionPlane without a browser: what torch computes, what the page computes, what is drawn."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -35,7 +36,9 @@ def test_it_shows_what_scaled_dot_product_attention_gives(plane):
         q, k, v = (part.double()[None] for part in (torch.tensor([query]), K, V))
         context = torch.nn.functional.scaled_dot_product_attention(q, k, v)[0, 0]
         torch.testing.assert_close(torch.tensor(plane.attended.context).double(), context)
-        assert plane.attended.scores == tuple((q[0] @ k[0].T)[0].tolist())
+        scores = q[0] @ k[0].T
+        assert plane.attended.scores == tuple(scores[0].tolist())
+        torch.testing.assert_close(torch.tensor(plane.attended.scaled).double(), scores[0] / math.sqrt(2))
 
 
 def test_the_page_computes_the_same(plane):
@@ -56,7 +59,7 @@ console.log(JSON.stringify({{ now, drawn }}));"""
     for query, now, drawn in zip(queries, said["now"], said["drawn"], strict=True):
         plane.query = query
         attended = plane.attended
-        for name in ("scores", "weights", "context"):
+        for name in ("scores", "scaled", "weights", "context"):
             assert now[name] == pytest.approx(getattr(attended, name), abs=1e-12)
         assert drawn == pytest.approx(Box(**plane.triangle).place(attended.context), abs=1e-9)
 
@@ -65,7 +68,7 @@ def test_the_still_picture_holds_what_is_said(plane):
     plane.query = [1.0, -2.0]
     html, now = plane.fallback(), plane.attended
     assert re.findall(r'<td class="mha-plane-bar">([-\d.]+)</td>', html) == [
-        f"{number:.2f}" for pair in zip(now.scores, now.weights, strict=True) for number in pair
+        f"{number:.2f}" for row in zip(now.scores, now.scaled, now.weights, strict=True) for number in row
     ]
     x, y = Box(**plane.plane).place([1.0, -2.0])
     assert attribute(html, "query", "x2") == [pytest.approx(x, abs=0.06)]

@@ -97,6 +97,17 @@ def test_the_bars_say_what_the_lesson_says():
     assert max(max(scaled) for _, scaled in wide) < 0.5
 
 
+def test_the_one_query_shows_what_is_true_on_average():
+    """Its largest weight never falls as d grows, and is near the mean over many, with and without ÷√d."""
+    playground = ScalePlayground()
+    largest = [[max(weights) for weights in both] for both in playground.bars]
+    raw = [round(row[0], 2) for row in largest]
+    assert raw == sorted(raw) and raw[-1] == 1
+    for d, (without, scaled) in zip(WIDTHS, largest, strict=True):
+        assert abs(without - measure_scaling(d, 1.0).largest) < 0.15
+        assert abs(scaled - measure_scaling(d).largest) < 0.1
+
+
 def test_the_fallback_holds_every_width_and_the_bars():
     html = ScalePlayground(16).fallback()
     assert [int(d) for d in re.findall(r'<th scope="row">(\d+)</th>', html)] == list(WIDTHS)

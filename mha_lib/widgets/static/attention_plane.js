@@ -13,8 +13,9 @@ export function attend(query, keys, values, scale) {
   const powers = scores.map((score) => Math.exp((score - top) * scale));
   const total = powers.reduce((sum, power) => sum + power, 0);
   const weights = powers.map((power) => power / total);
+  const scaled = scores.map((score) => score * scale);
   const context = values[0].map((_, i) => values.reduce((sum, value, j) => sum + weights[j] * value[i], 0));
-  return { scores, weights, context };
+  return { scores, scaled, weights, context };
 }
 
 /**
@@ -31,6 +32,16 @@ export const pointAt = (box, at) => [(at[0] - box.x) / box.unit, (box.y - at[1])
  */
 export const moved = (query, by, step, limit) =>
   query.map((number, i) => Math.min(limit, Math.max(-limit, Math.round((number + by[i]) / step) * step)));
+
+/**
+ * Where q's letter stands beside its handle: in the far corner it turns inward, away from the heading.
+ * @param {number[]} query @param {number} limit
+ */
+export const letterAt = (query, limit) => ({
+  x: query[0] > limit - 0.5 ? -18 : 18,
+  y: query[1] > limit - 0.5 ? 16 : -6,
+  "text-anchor": query[0] > limit - 0.5 ? "end" : "start",
+});
 
 /**
  * A bar of a row, in percent of its cell: where it begins and how long it is. Scores grow both ways from the middle.
@@ -151,17 +162,19 @@ function render({ model, el }) {
     const [cx, cy] = place(get("triangle"), now.context);
     set(arrow, { x2: x, y2: y });
     set(handle, { transform: `translate(${x} ${y})`, "aria-valuenow": query[0], "aria-valuetext": query.map(shown).join(", ") });
+    set(handle.querySelector("text"), letterAt(query, get("limit")));
     set(context, { cx, cy });
     shares.forEach((line, i) => set(line, { x1: cx, y1: cy, "stroke-width": 1 + 7 * now.weights[i] }));
-    bars.forEach((cell, i) => { // a score and a weight a row
-      const row = Math.floor(i / 2);
-      const number = i % 2 ? now.weights[row] : now.scores[row];
-      const [from, long] = i % 2 ? bar(number, 1, false) : bar(number, most, true);
+    const columns = [now.scores, now.scaled, now.weights];
+    bars.forEach((cell, i) => { // a row: three numbers of one key
+      const [row, column] = [Math.floor(i / columns.length), i % columns.length];
+      const number = columns[column][row];
+      const [from, long] = column === columns.length - 1 ? bar(number, 1, false) : bar(number, most, true);
       cell.textContent = shown(number);
       cell.style.setProperty("--from", `${from}%`);
       cell.style.setProperty("--to", `${from + long}%`);
     });
-    const said = { query, scores: now.scores, weights: now.weights, context: now.context };
+    const said = { query, ...now };
     const numbers = Object.fromEntries(Object.entries(said).map(([name, row]) => [name, row.map(shown).join(", ")]));
     taken.textContent = `[${numbers.context}]`;
     status.textContent = fill(get("text").status, numbers);

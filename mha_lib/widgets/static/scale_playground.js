@@ -2,7 +2,7 @@
 // Shows what Python has measured: for the width that is chosen, ten bars twice, and a table of means.
 
 const SUPPRESS = "data-lm-suppress-shortcuts"; // on the control that has the focus: its arrows are its own
-const [BAR, TALL] = [22, 150]; // pixels: the width of a bar with its gap, and the height of a weight of 1
+const [BAR, TALL, EDGE] = [22, 150, 8]; // pixels: a bar with its gap, a weight of 1, room for a number over the first or last bar
 
 /** The bars of one row of weights, as SVG. @param {number[]} weights @param {string} colour */
 export function bars(weights, colour) {
@@ -56,7 +56,8 @@ function render({ model, el }) {
     chosen.textContent = `d = ${widths[at]}`;
     get("bars")[at].forEach((weights, i) => {
       const said = text.bars[i].replace("{weights}", weights.map((weight) => weight.toFixed(2)).join(", "));
-      const size = `width="${BAR * weights.length}" height="${TALL + 18}" viewBox="0 0 ${BAR * weights.length} ${TALL + 18}"`;
+      const [wide, high] = [BAR * weights.length + 2 * EDGE, TALL + 18];
+      const size = `width="${wide}" height="${high}" viewBox="${-EDGE} 0 ${wide} ${high}"`;
       figures[i].lastElementChild.innerHTML =
         `<svg ${size} role="img" aria-label="${said}">${bars(weights, text.colours[i])}<path d="M0 ${TALL + 16.5}H${BAR * weights.length}"/></svg>`;
     });
