@@ -1,6 +1,5 @@
 """Every tensor that a layer's torch calls make from its inputs, with the line that makes it."""
 
-import linecache
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -11,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
+
+from ..moves.calls import Call, tensors_of
+from ..moves.source import lines_of, outwards
 
 _TORCH = os.path.dirname(torch.__file__)
-_CLINIC = os.path.dirname(__file__)
 _EINOPS = os.path.join("site-packages", "einops") + os.sep
-_OWN = tuple(os.path.join(_CLINIC, name) for name in ("recorder.py", "calling.py"))
+_CALLER = os.path.join(os.path.dirname(__file__), "calling.py")
 _DROPOUTS = ("dropout", "alpha_dropout", "feature_dropout", "dropout_")
-_LEAVES_TORCH = ("tolist", "numpy", "item", "__float__", "__array__")
 _MOST = 4000  # steps; a loop over words of a loop over heads stays below
 
 
@@ -87,22 +86,21 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name == "__get__":
-            name = getattr(getattr(func, "__self__", None), "__name__", name)
+        call = Call(func, args, kwargs)
+        name = call.name
         if name in ("shape", "dtype", "device", "size", "dim", "requires_grad", "ndim", "is_floating_point"):
             return func(*args, **kwargs)
         if name in _DROPOUTS or name == "scaled_dot_product_attention":
             args, kwargs = self._dropout(name, args, kwargs)
-        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
+        tensors = call.tensors
         parents = self._parents(tensors)
         grows = any(t.requires_grad for t in tensors)
         result = func(*args, **kwargs)
-        if name in _LEAVES_TORCH and (parents or self._from_input(tensors)):
+        if (call.leaves_torch or name == "__float__") and (parents or self._from_input(tensors)):
             self.left_torch = self.left_torch or _place(sys._getframe(1))
         derived = bool(parents) or self._from_input(tensors) or self.left_torch is not None
         if derived and len(self.steps) < _MOST:
-            self._note(name, args, result, parents, grows)
+            self._note(call, result, parents, grows)
         return result
 
     def _from_input(self, tensors: list[Tensor]) -> bool:
@@ -113,18 +111,12 @@ class Recorder(TorchFunctionMode):
         own = [self._latest.get(id(t), step) for t, step in zip(tensors, steps, strict=True)]
         return tuple(step for step in own if step >= 0)
 
-    def _note(
-        self, name: str, args: tuple[Any, ...], result: Any, parents: tuple[int, ...], grows: bool
-    ) -> None:
-        wrote = (
-            name == "__setitem__"
-            or (name.endswith("_") and not name.endswith("__"))
-            or name.startswith("__i")
-        )
-        made = [args[0]] if name == "__setitem__" else tree_leaves(result)
+    def _note(self, call: Call, result: Any, parents: tuple[int, ...], grows: bool) -> None:
+        wrote = call.says_in_place
+        made = [call.args[0]] if call.name == "__setitem__" else call.out or tensors_of(result)
         place = None
         for tensor in made:
-            if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+            if not tensor.is_floating_point():
                 continue
             place = place or _place(sys._getframe(2))
             known = _store(tensor) in self._inputs
@@ -135,7 +127,7 @@ class Recorder(TorchFunctionMode):
             parents = (*parents, before) if wrote_here and before >= 0 and before not in parents else parents
             values = tensor.detach().to(torch.float64)
             step = Made(
-                name,
+                call.name,
                 values.clone(),
                 tensor.dtype,
                 parents,
@@ -180,18 +172,9 @@ def _store(tensor: Tensor) -> int:
 
 def _place(frame: FrameType) -> Place:
     """Find the learner's line: the innermost one outside of torch and of what einops does for it."""
-    first = None
-    at: FrameType | None = frame
-    while at is not None:
-        file = at.f_code.co_filename
-        if file in _OWN:
-            break
-        if not file.startswith(_TORCH) and _EINOPS not in file:
-            first = at
-            break
-        at = at.f_back
-    found = first or frame
-    lines = linecache.getlines(found.f_code.co_filename, found.f_globals)
-    number = found.f_lineno
+    writer = outwards(frame, lambda file: file.startswith(_TORCH) or _EINOPS in file)
+    if writer.f_code.co_filename == _CALLER:  # torch's own layer: there is no other line
+        writer = frame
+    lines, number = lines_of(writer), writer.f_lineno
     source = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return Place(found.f_code.co_filename, number, source)
+    return Place(writer.f_code.co_filename, number, source)

@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+from collections.abc import Callable
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -45,13 +46,10 @@ def _place(file: str) -> _Place:
 
 def as_written(frame: FrameType, call: Call, owner: str) -> Written:
     """Cut the operation out of the source; rebuild it, after its `owner`'s name, where there is none."""
-    inside = False  # a library other than torch made the call, so its source is not the learner's
-    while frame.f_back:
-        place = _place(frame.f_code.co_filename)
-        if not place.between and not place.foreign:
-            break
-        inside = inside or not place.between
-        frame = frame.f_back
+    frame = outwards(frame, lambda file: _place(file).between)
+    # Where a library other than torch made the call, its source is not the learner's.
+    inside = _place(frame.f_code.co_filename).foreign
+    frame = outwards(frame, lambda file: _place(file).between or _place(file).foreign)
     source = _source(frame, statement=call.name in _STATEMENTS)
     ours = _place(frame.f_code.co_filename).ours
     if source and not inside and len(source) <= _LONGEST:
@@ -59,11 +57,23 @@ def as_written(frame: FrameType, call: Call, owner: str) -> Written:
     return Written(_rebuilt(call, owner), ours, (source or "") if inside else "")
 
 
+def outwards(frame: FrameType, between: Callable[[str], bool]) -> FrameType:
+    """Go out to the innermost frame whose file does not stand between the recorder and the writer."""
+    while frame.f_back and between(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def lines_of(frame: FrameType) -> list[str]:
+    """Return the source that a frame is running: also a notebook's cell."""
+    return linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+
+
 def _source(frame: FrameType, statement: bool) -> str | None:
     """Cut the expression that is being evaluated out of the frame's source."""
     unknown = (None, None, None, None)
     first, last, start, end = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), unknown)
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    lines = lines_of(frame)
     if first is None or last is None or start is None or end is None or not 0 < last <= len(lines):
         return None
     before = lines[first - 1].encode()[:start].decode()
