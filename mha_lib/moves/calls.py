@@ -1,7 +1,7 @@
 """One call of a torch function: its tensors, what kind of operation its name says it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 MOVES = frozenset(
     """
     reshape view view_as reshape_as permute transpose swapaxes swapdims movedim moveaxis t T mT H mH adjoint
-    flatten unflatten ravel squeeze unsqueeze expand expand_as broadcast_to broadcast_tensors
+    flatten unflatten ravel squeeze unsqueeze expand expand_as broadcast_to broadcast_tensors pad_sequence
     contiguous clone chunk tensor_split split split_with_sizes hsplit vsplit dsplit unbind stack cat
     concat concatenate hstack vstack dstack column_stack row_stack __getitem__ narrow select flip
     fliplr flipud roll rot90 repeat tile repeat_interleave pad constant_pad_nd index_select gather take
@@ -35,8 +35,9 @@ NO_WRITES = frozenset(
 )
 # Movements in which the followed cells may stand in any argument, not in the first alone.
 BESIDE = WRITES | set(
-    """broadcast_tensors block_diag cat concat concatenate stack hstack vstack dstack column_stack row_stack
-    scatter index_copy index_put masked_scatter slice_scatter select_scatter diagonal_scatter""".split()
+    """broadcast_tensors block_diag cat concat concatenate stack hstack vstack dstack column_stack
+    row_stack pad_sequence scatter index_copy index_put masked_scatter slice_scatter select_scatter
+    diagonal_scatter""".split()
 )
 # Another number type or device, the same cells in the same places.
 CASTS = frozenset(
@@ -71,7 +72,7 @@ _INDEX_PLACES = {
     "embedding": (0,),
 }
 _INDEX_NAMES = frozenset("index indices mask condition repeats dims dim shape size".split())
-_LEAVES_TORCH = frozenset("numpy tolist item __array__".split())
+_LEAVES_TORCH = frozenset("numpy tolist item __array__ __dlpack__ untyped_storage".split())
 
 
 @dataclass
@@ -145,5 +146,11 @@ def _is_bool(arg: Any) -> bool:
 
 
 def tensors_of(tree: Any) -> list[Tensor]:
-    """All tensors in a tree of lists, tuples and dicts."""
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+    """All tensors in a tree of lists, tuples, dicts and dataclasses."""
+    found: list[Tensor] = []
+    for leaf in tree_leaves(tree):
+        if isinstance(leaf, Tensor):
+            found.append(leaf)
+        elif is_dataclass(leaf) and not isinstance(leaf, type):
+            found += tensors_of([getattr(leaf, field.name) for field in fields(leaf)])
+    return found

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -17,7 +18,7 @@ from ..text import sentences
 from . import shadow
 from .calls import BESIDE, CASTS, MOVES, WRITES, Call, tensors_of
 from .composite import opened
-from .memory import NOWHERE, Memory, Numbers, has_memory, key
+from .memory import NOWHERE, Memory, Numbers, has_memory, hidden_by, key
 from .recording import Frame, Kind, Step
 from .refusal import Reason
 from .source import Written, as_written
@@ -92,10 +93,13 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         call = Call(func, args, kwargs or {})
+        if (
+            torch._C._get_tracing_state() is not None
+        ):  # what is done here would become a part of the traced function
+            return func(*call.args, **call.kwargs)
         followed = [tensor for tensor in call.tensors if self.follows(tensor)]
         if not followed:
-            if not all(map(has_memory, call.tensors)):
-                self.reasons.append(Reason.TRANSFORM)
+            self.reasons += filter(None, map(hidden_by, call.tensors))
             return func(*call.args, **call.kwargs)
         owner = self._owner(followed[0]) if call.tensors[0] is followed[0] else ""
         written = as_written(sys._getframe(1), call, owner)
@@ -234,7 +238,8 @@ class Recorder(TorchFunctionMode):
             ids, whole = memory.read(tensor).clone(), memory.ids
         else:  # another type, or a sign that is still to come: not the numbers in the memory
             ids = self.numbers.start(tensor, operation, self._count)
-            whole = ids.reshape(-1)
+            length = tensor.untyped_storage().nbytes() // tensor.element_size()
+            whole = shadow.spread(tensor, length, ids)
         return Step(
             operation,
             tuple(tensor.shape),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .axes import Origin
+from .refusal import Reason
 
 NOWHERE = -1
 
@@ -115,10 +116,15 @@ def span(tensor: Tensor) -> int:
 
 
 def has_memory(tensor: Tensor) -> bool:
-    """Whether torch lets one look at the tensor's memory: not sparse, not wrapped by a transform."""
+    """Whether torch lets one look at the tensor's memory."""
+    return hidden_by(tensor) is None
+
+
+def hidden_by(tensor: Tensor) -> Reason | None:
+    """Return why torch lets nobody look at the tensor's memory; None if it does."""
     if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_meta:
-        return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        return Reason.NOT_DENSE
+    return Reason.TRANSFORM if torch._C._functorch.is_functorch_wrapped_tensor(tensor) else None
 
 
 def key(tensor: Tensor) -> int:

@@ -15,7 +15,7 @@ from ..text import sentences
 from .calls import tensors_of
 from .following import Recorder
 from .meaning import explain
-from .memory import copies
+from .memory import copies, hidden_by
 from .recording import Recording
 from .refusal import not_followed
 
@@ -84,12 +84,13 @@ def _inputs(fn: Callable[..., Any], X: Given) -> dict[str, Tensor]:
     else:
         tensors: list[Any] = list(X) if isinstance(X, tuple | list) else [X]
         inputs = dict(zip(_names(fn, len(tensors)), tensors, strict=True))
-    wrong = [
-        type(t).__name__ for t in inputs.values() if not isinstance(t, Tensor) or t.layout != torch.strided
-    ]
-    if wrong or not inputs:
-        got = ", ".join(type(t).__name__ for t in inputs.values()) or "nothing"
-        raise type_error("X", "a dense tensor, or a tuple or dict of them", got)
+    expected = "a dense tensor, or a tuple or dict of them"
+    if not inputs or not all(isinstance(each, Tensor) for each in inputs.values()):
+        got = ", ".join(type(each).__name__ for each in inputs.values()) or "nothing"
+        raise type_error("X", expected, got)
+    for tensor in inputs.values():
+        if reason := hidden_by(tensor):
+            raise type_error("X", expected, text.hidden[reason.value], text.refusals[reason.value])
     return inputs
 
 

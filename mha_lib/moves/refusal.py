@@ -12,6 +12,7 @@ class Reason(Enum):
     """What hid the cells; the value is its name among the texts."""
 
     TRANSFORM = "transform"
+    NOT_DENSE = "not_dense"
     LEFT_TORCH = "left_torch"
     FROM_OUTSIDE = "from_outside"
 

@@ -79,6 +79,9 @@ def _run(call: Call, memories: Mapping[int, Memory], names: Tensor) -> list[Tens
     if call.name in ("pad", "constant_pad_nd"):  # what is added comes from nowhere, whatever its value
         kwargs.pop("value", None)
         args = args[:3] if call.name == "pad" else (*args[:2], 0)
+    if call.name == "pad_sequence":
+        kwargs.pop("padding_value", None)
+        args = (*args[:2], 0.0, *args[3:])
     if call.name == "scatter" and not isinstance(args[-1], Tensor):
         args = (*args[:-1], 0.0)
     result = tensors_of(call.func(*args, **kwargs))

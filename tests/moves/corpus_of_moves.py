@@ -6,6 +6,7 @@ Each entry: a function, and what it gets (X, (2, 4, 10) with numbers of their ow
 import torch
 import torch.nn.functional as F
 from einops import rearrange, repeat
+from moves.corpus_of_oddities import CONTROL, NEW, SEEN, WRITTEN
 
 import mha_lib as mha
 
@@ -358,6 +359,10 @@ CORPUS = {
         ("move", MOVES),
         ("new", ARITHMETIC),
         ("nasty", NASTY),
+        ("control", CONTROL),
+        ("written", WRITTEN),
+        ("seen", SEEN),
+        ("odd", NEW),
     ]
     for name, fn in entries.items()
 }

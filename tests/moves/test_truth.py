@@ -3,12 +3,17 @@
 Nothing of the recorder is used here: the numbers that torch computed are all there is.
 """
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import is_dataclass
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from moves.corpus_of_moves import ATTENTION, CORPUS, MERGES, MOVES, SPLITS, X
+from moves.corpus_of_oddities import SEEN
 
 import mha_lib as mha
 from mha_lib.moves.compare import Verdict, compare
@@ -59,11 +64,13 @@ def recorded():
 
 
 def parts(result):
-    return [leaf for leaf in torch.utils._pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+    leaves = torch.utils._pytree.tree_leaves(result)
+    held = [part for leaf in leaves for part in (vars(leaf).values() if is_dataclass(leaf) else [leaf])]
+    return [leaf for leaf in held if isinstance(leaf, torch.Tensor)]
 
 
 def test_there_are_enough_functions():
-    assert len(CORPUS) >= 150
+    assert len(CORPUS) >= 290
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -95,7 +102,11 @@ OF_ITS_OWN_TYPE = {  # functions on whose way numbers change because their type 
         "bfloat16",
     ]
 }
-MOVING = [f"{kind}: {n}" for kind, d in [("split", SPLITS), ("merge", MERGES), ("move", MOVES)] for n in d]
+MOVING = [
+    f"{kind}: {n}"
+    for kind, d in [("split", SPLITS), ("merge", MERGES), ("move", MOVES), ("seen", SEEN)]
+    for n in d
+]
 
 
 @pytest.mark.parametrize("name", sorted(set(MOVING) - OF_ITS_OWN_TYPE))
@@ -149,7 +160,18 @@ REFUSED = {
     "its shape alone": (lambda X: torch.zeros_like(X), "outside"),
     "vmap": (lambda X: torch.vmap(lambda x: x * 2)(X), "hide their tensors"),
     "a gradient transform": (lambda X: torch.func.grad(lambda x: (x**2).sum())(X), "hide their tensors"),
+    "sparse": (lambda X: X.to_sparse().to_dense(), "Sparse, nested, quantized"),
+    "nested": (lambda X: torch.nested.nested_tensor([X[0], X[1, :2]]).to_padded_tensor(0.0), "nested"),
+    "quantized": (lambda X: torch.quantize_per_tensor(X, 0.25, 0, torch.qint32).dequantize(), "quantized"),
+    "pickled": (lambda X: pickle.loads(pickle.dumps(X)), "pickle leave torch"),
+    "traced": (lambda X: torch.jit.trace(lambda x: x.mT.flip(0), X)(X), "torch.jit"),
+    "another thread": (lambda X: in_a_thread(lambda: X.mT.contiguous()), "another thread"),
 }
+
+
+def in_a_thread(run):
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(run).result()
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -157,6 +179,57 @@ def test_a_refusal_names_its_true_reason(name):
     fn, reason = REFUSED[name]
     with pytest.raises(mha.InputValueError, match=reason):
         watch(fn, X)
+
+
+NUMBERS = torch.arange(80).reshape(2, 4, 10)
+GIVEN = {  # inputs of every kind
+    "uint8": NUMBERS.to(torch.uint8),
+    "beyond floats": NUMBERS + 2**60,
+    "boolean": NUMBERS % 3 == 0,
+    "complex": torch.complex(NUMBERS.float(), -NUMBERS.float()),
+    "conjugated": torch.complex(NUMBERS.float(), -NUMBERS.float()).conj(),
+    "negated": torch._neg_view(NUMBERS.float()),
+    "bfloat16": NUMBERS.to(torch.bfloat16) / 7,
+    "eight bits": (NUMBERS / 10).to(torch.float8_e4m3fn),
+    "expanded": torch.arange(10.0).expand(2, 4, 10),
+    "not contiguous": torch.arange(320.0).reshape(4, 8, 10)[::2, ::2],
+    "with an offset": torch.arange(200.0)[33:113].view(2, 4, 10),
+    "all alike": torch.ones(2, 4, 10),
+    "no numbers": torch.full((2, 4, 10), torch.nan),
+    "a parameter": torch.nn.Parameter(NUMBERS.float()),
+    "within a graph": NUMBERS.float().requires_grad_() * 2,
+}
+DONE = {
+    "split": lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5),
+    "nothing": lambda X: X,
+    "joined": lambda X: torch.cat([X.flatten(), X.flatten()]),
+    "cast": lambda X: X.mT.to(torch.complex64),
+    "written": lambda X: X.clone().zero_(),
+}
+
+
+@pytest.mark.parametrize("given_", GIVEN)
+def test_numbers_of_every_type_and_layout_are_followed(given_):
+    for fn in DONE.values():
+        recording = watch(fn, GIVEN[given_])
+        assert check(recording) == 0 and looks(recording).numbers
+        one, other = recording.result_steps[0].values, recording.result.detach()
+        torch.testing.assert_close(one, other.resolve_conj().resolve_neg(), equal_nan=True, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    "hidden", [X.to_sparse(), X.to("meta"), torch.nested.nested_tensor([X[0], X[1, :2]])]
+)
+def test_what_has_no_numbers_in_memory_is_refused_as_that(hidden):
+    with pytest.raises(mha.InputTypeError, match="dense tensor.*sparse, nested, quantized or meta"):
+        watch(lambda X: X, hidden)
+
+
+def test_a_part_of_every_number_stands_at_its_own_address():
+    """The imaginary parts lie between the real ones: the strides lead to them, and to nothing beyond."""
+    step = watch(lambda X: torch.complex(X, X).imag, X).steps[-1]
+    assert step.memory.numel() == 160 and (step.memory[::2] < 0).all()
+    assert step.memory.as_strided(step.shape, step.stride, step.offset).equal(step.ids)
 
 
 def test_a_compiled_function_is_watched_as_it_was_written():
