@@ -1,7 +1,7 @@
 """A wrong answer beside the right one: the moves of its cells, or two heatmaps."""
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..heads import split_heads
 from ..heatmaps.html import weight_table
 from ..look.style import head_letter
 from ..moves.recorder import watch
+from ..moves.recording import Recording, Step
 from ..text import sentences
 from ..widgets.tensor_moves import TensorMoves
 from .compare import as_tensor, close
@@ -65,7 +66,23 @@ def _moves(attempt: Function, right: Function, args: Arguments, blocks: Callable
         yours, theirs = (watch(of_X(function), X, num_heads=rest[-1]) for function in (attempt, right))
     except Exception:  # code that leaves torch cannot be followed, and may raise anything under a recorder
         return named
-    return ipywidgets.VBox([named, TensorMoves(theirs, beside=yours)])
+    lanes = (text.theirs, text.yours)
+    moves = TensorMoves(theirs, beside=yours, names=lanes, step=first_difference(theirs, yours))
+    return ipywidgets.VBox([named, moves])
+
+
+def first_difference(one: Recording, two: Recording) -> int:
+    """Return the number of the first frame in which the two show other shapes, or cells in other places."""
+    last = max(len(one.frames), len(two.frames)) - 1
+    for number in range(last):
+        shown = (lane.frames[min(number, len(lane.frames) - 1)].steps for lane in (one, two))
+        if not _equal_steps(*shown):
+            return number
+    return last
+
+
+def _equal_steps(one: Sequence[Step], two: Sequence[Step]) -> bool:
+    return len(one) == len(two) and all(a.ids.equal(b.ids) for a, b in zip(one, two, strict=True))
 
 
 def first_wrong_block(got: Tensor, want: Tensor) -> str:

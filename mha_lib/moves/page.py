@@ -63,12 +63,18 @@ class Texts:
         return np.asarray(self._latest[memory], dtype=np.int64)
 
 
-def state(recording: Recording, beside: Recording | None) -> tuple[dict[str, Any], bytes]:
-    """Return what the page needs: words and layouts as JSON, and the numbers."""
+def state(
+    recording: Recording, beside: Recording | None, names: tuple[str, str] | None = None
+) -> tuple[dict[str, Any], bytes]:
+    """Return what the page needs: words and layouts as JSON, and the numbers.
+
+    `names`, if there are any, are written over the two lanes.
+    """
     blob, palette = Blob(), dict[Paint, int]()
-    pair = [(text.labels["right"], recording)]
+    first, second = names or (text.labels["right"], text.labels["beside"])
+    pair = [(first, recording)]
     if beside is not None:
-        pair.append((text.labels["beside"], beside))
+        pair.append((second, beside))
     for _, lane in pair:
         check_size(lane)
     comparison = compare(recording, beside) if beside is not None else None
@@ -81,6 +87,8 @@ def state(recording: Recording, beside: Recording | None) -> tuple[dict[str, Any
         "each": EACH_CELL,
         "palette": list(palette),
     }
+    if names is not None:
+        shown["named"] = True
     if beside is not None and comparison is not None:
         wrong, belongs = _marks(comparison, beside.frames[-1])
         shown["compare"] = {

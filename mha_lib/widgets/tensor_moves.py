@@ -20,10 +20,10 @@ class TensorMoves(BrowserPicture):
     """The recording of any function, every cell on screen, travelling from step to step.
 
     `recording` comes from `watch`; `beside` is a second one, shown in step with the first
-    and compared with it at the end. `TensorMoves.playground()` has fields for the sizes and
-    for a chain of the learner's own, which Python evaluates in the kernel as it would a
-    cell, when the learner says so: for at most five seconds, and no step of it may make
-    more cells than a picture holds.
+    and compared with it at the end; `names` are written over the two. `TensorMoves.playground()`
+    has fields for the sizes and for a chain of the learner's own, which Python evaluates in the
+    kernel as it would a cell, when the learner says so: for at most five seconds, and no step of
+    it may make more cells than a picture holds.
 
     Synchronised: `step` (which operation), `followed` (the number of the followed cell,
     -1 for none), `pictures` (layouts, words, colours, and where in `numbers` each list is),
@@ -47,8 +47,15 @@ class TensorMoves(BrowserPicture):
     numbers = traitlets.Bytes().tag(sync=True)
     trouble = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, recording: Recording, beside: Recording | None = None, **kwargs: Any) -> None:
-        pictures, numbers = state(recording, beside)
+    def __init__(
+        self,
+        recording: Recording,
+        beside: Recording | None = None,
+        *,
+        names: tuple[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        pictures, numbers = state(recording, beside, names)
         self.recording, self.beside = recording, beside
         super().__init__(pictures=pictures, numbers=numbers, **kwargs)
         self.on_msg(self._message)

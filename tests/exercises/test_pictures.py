@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import mha_lib as mha
-from mha_lib.exercises.pictures import first_wrong_block
+from mha_lib.exercises.pictures import first_difference, first_wrong_block
 from mha_lib.widgets.offer import Offer
 from mha_lib.widgets.tensor_moves import TensorMoves
 
@@ -38,6 +38,12 @@ def offered(name, attempt):
     return verdict.picture()
 
 
+def shown_in(moves, number):
+    """The ids of the cells of both lanes at this step; a lane that has ended shows its end."""
+    lanes = moves.recording.frames, moves.beside.frames
+    return [frames[min(number, len(frames) - 1)].steps[0].ids for frames in lanes]
+
+
 @pytest.mark.parametrize("name, attempt, block", MOVES)
 def test_a_wrong_stack_moves_beside_the_right_one_and_its_first_wrong_block_is_named(name, attempt, block):
     named, moves = offered(name, attempt).children
@@ -45,6 +51,11 @@ def test_a_wrong_stack_moves_beside_the_right_one_and_its_first_wrong_block_is_n
     assert isinstance(moves, TensorMoves) and moves.beside is not None
     X, right, wrong = moves.beside.steps[0], moves.recording.result, moves.beside.result
     assert right.shape == wrong.shape and X.shape == (2, 4, 10) and not torch.equal(right, wrong)
+    assert [lane["title"] for lane in moves.pictures["lanes"]] == ["The right one", "Yours"]
+    assert 0 < moves.step == first_difference(moves.recording, moves.beside)
+    before, there = (shown_in(moves, number) for number in (moves.step - 1, moves.step))
+    assert before[0].equal(before[1])
+    assert there[0].shape != there[1].shape or not there[0].equal(there[1])
     if name == "splitting.split":  # the first of the two is the right one, which the other is held against
         assert torch.equal(right, mha.split_heads(X.values, 2))
 
