@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -93,7 +94,9 @@ def main(arguments: Sequence[str]) -> int:
     load = at_once(options.notebook.resolve(), options.kernels)
     print(f"{options.kernels} kernels: the first had finished after {load.seconds[0]:.0f} s, ", end="")
     print(f"the last after {load.seconds[-1]:.0f} s, holding at most {load.bytes_held / 1e9:.2f} GB")
-    print(*load.different or ["each shows what is committed"], sep="\n")
+    counted = Counter(load.different).items()  # most kernels that differ do so in the same places
+    lines = [f"{line} ({kernels} kernels)" for line, kernels in counted]
+    print(*lines or ["each shows what is committed"], sep="\n")
     return int(bool(load.different))
 
 
