@@ -66,9 +66,9 @@ def _plain(value: object) -> dict[str, str]:
     raise TypeError(f"cannot store {type(value).__name__} in a page")
 
 
-def style(name: str) -> str:
-    """Return the sheet NAME.css of `static`, after the colours that all pictures share."""
-    sheets = ((STATIC / f"{sheet}.css").read_text("utf-8") for sheet in ("theme", name))
+def style(*names: str) -> str:
+    """Return the sheets NAME.css of `static`, after the colours that all pictures share."""
+    sheets = ((STATIC / f"{sheet}.css").read_text("utf-8") for sheet in ("theme", *names))
     return page_colours() + "".join(sheets)
 
 

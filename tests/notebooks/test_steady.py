@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import cells
 import pytest
 import steady
 
@@ -20,11 +21,9 @@ def test_what_differs_is_said(tmp_path, monkeypatch):
     from nbformat.v4 import new_code_cell, new_notebook, new_output
 
     stream = new_output("stream", name="stdout", text="1\n")
-    cells = [
-        new_code_cell(source, outputs=[stream]) for source in ("n = globals().get('n', 0) + 1\nprint(n)",)
-    ]
-    nbformat.write(new_notebook(cells=cells), tmp_path / "count.ipynb")
-    once, twice = steady.Surroundings("once"), steady.Surroundings("twice", options=("--each-twice",))
-    assert steady.differences(once, [tmp_path / "count.ipynb"]) == []
+    cell = new_code_cell("n = globals().get('n', 0) + 1\nprint(n)", outputs=[stream])
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "count.ipynb")
+    assert cells.in_fork(lambda: cells.run(tmp_path / "count.ipynb")).difference == ""
+    twice = steady.Surroundings("twice", options=("--each-twice",))
     (line,) = steady.differences(twice, [tmp_path / "count.ipynb"])
     assert "expected “1”, got “2”" in line

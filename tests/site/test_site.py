@@ -80,6 +80,13 @@ def test_no_page_fetches_from_another_host(site, read):
         assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", sheet.read_text("utf-8")), sheet
 
 
+def test_the_pictures_have_every_colour_that_their_sheets_ask_for(site):
+    """Without them letters were black on a dark page."""
+    sheet = (site / "_static" / "pictures.css").read_text("utf-8")
+    asked = set(re.findall(r"var\((--mha-[\w-]+)", sheet))
+    assert len(asked) > 4 and asked - set(re.findall(r"(--mha-[\w-]+)\s*:", sheet)) == set()
+
+
 def test_every_picture_has_its_text(read):
     stills = [picture for page in read.values() for picture in page.pictures]
     assert len(stills) > 25

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from mha_lib.widgets.base import STATIC
+from mha_lib.widgets.base import STATIC, style
 
 from . import sheets
 from .outputs import Rewriter
@@ -65,8 +65,7 @@ def _write_pictures(static: Path, modules: set[str]) -> None:
     """
     scripts = {name: (STATIC / f"{name}.js").read_text("utf-8") for name in ("standalone", *sorted(modules))}
     (static / "pictures.js").write_text(f"window.mhaScripts = {json.dumps(scripts)};\n", "utf-8")
-    styles = [(STATIC / f"{name}.css").read_text("utf-8") for name in ("theme", *sorted(modules))]
-    (static / "pictures.css").write_text("\n".join(styles), "utf-8")
+    (static / "pictures.css").write_text(style(*sorted(modules)), "utf-8")
 
 
 def front_page() -> str:
