@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import lab
 import nbformat
 import psutil
 from nbclient import NotebookClient
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--home", help="another home, as one that cannot be written")
     options = parser.parse_args(arguments)
     if options.home:
-        os.environ["HOME"] = options.home
+        os.environ.update(lab.environment() | {"HOME": options.home})  # the folders that `make lab` gives
     load = at_once(options.notebook.resolve(), options.kernels)
     print(f"{options.kernels} kernels: the first had finished after {load.seconds[0]:.0f} s, ", end="")
     print(f"the last after {load.seconds[-1]:.0f} s, holding at most {load.bytes_held / 1e9:.2f} GB")

@@ -1,5 +1,6 @@
 """Several kernels at once show what one shows, in any home."""
 
+import lab
 import load
 import nbformat
 import pytest
@@ -19,8 +20,10 @@ def test_what_a_kernel_shows_otherwise_is_said(tmp_path):
 
 
 @pytest.mark.ci
-def test_three_kernels_at_once_in_a_home_that_cannot_be_written(monkeypatch):
-    monkeypatch.setenv("HOME", "/proc")
+def test_three_kernels_at_once_in_a_home_that_cannot_be_written(monkeypatch, tmp_path):
+    """As in `make lab`, which keeps what Jupyter and IPython write out of the home."""
+    for name, value in (lab.environment(tmp_path) | {"HOME": "/proc"}).items():
+        monkeypatch.setenv(name, value)
     outcome = load.at_once(load.LESSON, 3)
     assert outcome.different == ()
     assert outcome.bytes_held < 3 * 600e6
