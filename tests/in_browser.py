@@ -59,6 +59,7 @@ FLAGS = (
     "--disable-component-update",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # offline, whatever a page asks for
 )
+PATIENCE = 60_000  # milliseconds; a state that comes is not waited for any longer, on a busy machine neither
 LOCAL = {"127.0.0.1", None}  # None: data:, blob: and file: addresses have no host
 
 # What JupyterLab 4.6 itself writes to the console; nothing of ours may be added here.
@@ -92,6 +93,7 @@ def chromium(request):
     if path is None:
         pytest.skip("browser tests need Chromium: install the package chromium or Google Chrome")
     api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: make setup")
+    api.expect.set_options(timeout=PATIENCE)
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=list(FLAGS), headless=not request.config.getoption("--headed", False)
@@ -413,7 +415,7 @@ def notebook_of(sources):
 def context(chromium):
     """One browser profile for all tests: JupyterLab's scripts are loaded and compiled once."""
     context = chromium.new_context()
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     yield context
     context.close()
 
