@@ -66,6 +66,7 @@ class _Sheet:
     """What all frames of a recording have in common, so that nothing jumps between them."""
 
     words: Words
+    room: float
     left: float = 0.0  # room for the names of rows
     top: float = 0.0  # room for labels above the first line
     pitch: float = 0.0  # from one column of text to the next
@@ -97,7 +98,7 @@ def pictures(
     panels = [_Panel(step, set_, labels) for step, set_ in zip(recording.steps, lines, strict=True)]
     _keep_gaps(panels)
     _drop_bands(recording, panels)
-    sheet = _Sheet(recording.words)
+    sheet = _Sheet(recording.words, room)
     if labels:
         rows = [label for panel in panels for _, label in panel.row_names(recording.words)]
         sheet = replace(
@@ -172,6 +173,7 @@ def _frame(
             brackets += panel.head_labels(piece)
         wide, high, next_x = max(wide, x + across), max(high, y + down), max(next_x, x + across)
         y += down + SLIT
+    wide = max([wide, *(label.x + label.width for label in (*blocks, *brackets))])
     return Picture((wide, high), tuple(pieces), tuple(blocks), tuple(rows), tuple(brackets))
 
 
@@ -267,7 +269,8 @@ class _Panel:
             elif not title and not parts:
                 continue
             above = LABEL * (2 if self.heads.get(at) else 1)
-            parts = shortened((*title, *parts), max(self.line, sheet.pitch - SLIT))
+            beside = sheet.pitch - SLIT if self.columns > 1 else sheet.room - sheet.left
+            parts = shortened((*title, *parts), max(self.line, beside))
             yield Label(x, y - above, max(self.line, width(parts)), parts)
 
     def _block_parts(self, step: Step, places: Mapping[Factor, Cells], at: tuple[int, ...]) -> Parts:

@@ -5,7 +5,7 @@ and a run keeps its lines, so that nothing but gaps moves in it where that is po
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from .axes import is_mixed
@@ -57,7 +57,15 @@ def set_lines(recording: Recording, room: float, labels: bool) -> tuple[Lines, .
         columns = _columns(members, width, wanted, room, labels)
         bands = _bands(members, width, wanted, columns) if labels else columns
         chosen.update(dict.fromkeys(run.steps, Lines(width, columns, bands, number)))
-    return tuple(chosen[k] for k in range(len(steps)))
+    lines = tuple(chosen[k] for k in range(len(steps)))
+    return _below(lines) if room <= NARROW else lines
+
+
+def _below(lines: tuple[Lines, ...]) -> tuple[Lines, ...]:
+    """On a phone, which scrolls anyway, sentences stand below each other in all steps or in none."""
+    if not any(1 == each.columns < each.bands for each in lines):
+        return lines
+    return tuple(replace(each, columns=1) if each.columns <= each.bands else each for each in lines)
 
 
 def _runs(recording: Recording, most: int) -> list[_Run]:

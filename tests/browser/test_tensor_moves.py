@@ -372,6 +372,16 @@ def test_a_saved_page_follows_a_cell_offline(lab, tmp_path):
     assert book.axe(".mha-moves") == []
 
 
+def test_frames_without_the_followed_cell_are_told_once(lab, tmp_path):
+    often = mha.watch(lambda X: (X.mT + 1).flatten(1).flatten().view(8, 10), X)
+    page = lab.show(TensorMoves(often).save_html(tmp_path / "often.html"), reduced_motion=True).page
+    page.locator(".mha-stage .mha-cell[data-address='3']").click()
+    trail, now = page.locator(".mha-trail li"), page.locator(".mha-trail li[aria-current]")
+    expect(trail).to_have_text(["[0, 0, 3]", "[0, 3, 0]", "not here"])
+    page.get_by_role("slider", name="Step").fill(str(len(often.frames) - 1))
+    expect(now).to_have_text(["not here"])
+
+
 def test_side_by_side_counts_and_marks(lab, tmp_path):
     path = TensorMoves(RIGHT, beside=WRONG).save_html(tmp_path / "two.html")
     book = lab.show(path)

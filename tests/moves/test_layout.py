@@ -292,6 +292,16 @@ def test_labels_do_not_lie_on_cells(shape):
             assert abs(v - y) > 1 or u >= x + wide or u + CELL[0] <= x
 
 
+def test_on_a_phone_each_sentence_of_a_whole_layer_stays_and_no_name_is_cut_off():
+    tops = set()
+    for picture in frames(watch(whole_layer, EX.X), NARROW):
+        second = [label for label in picture.blocks if label.parts[0].text == "sentence 2"]
+        tops.add(second[0].y + (LABEL if picture.brackets else 0))
+        assert all(label.x + label.width <= picture.size[0] for label in (*picture.blocks, *picture.rows))
+        assert len({label.x for label in picture.blocks}) == 1  # all below each other
+    assert len(tops) == 1
+
+
 def test_several_tensors_stand_apart_with_their_names():
     recording = watch(lambda q, k: k, (torch.zeros(2, 3), torch.zeros(4, 3)))
     drawn = frames(recording)[0]

@@ -790,11 +790,15 @@ function story(lane, id, parent) {
   const { text, origin, address } = lane.look(here ?? { id, text: -1 });
   make("span", "", parent, fill(text ? words.follow : words.follow_many, { value: text, origin, address }));
   const trail = make("ol", "mha-trail", parent);
+  let absent = null; // frames without the cell that follow each other have one item
   for (const each of lane.lane.frames) {
-    const item = make("li", each === frame ? "mha-now" : "", trail);
     const step = each.steps.find(step => step.ids.includes(id));
+    const item = (!step && absent) || make("li", "", trail);
     item.textContent = step ? written(unravel(step.ids.indexOf(id), step.shape)) : words.absent;
-    if (each === frame) item.setAttribute("aria-current", "step");
+    absent = step ? null : item;
+    if (each !== frame) continue;
+    item.classList.add("mha-now");
+    item.setAttribute("aria-current", "step");
   }
   if (!here) return;
   walkedThere(lane, here, make("span", "mha-walk", parent));
