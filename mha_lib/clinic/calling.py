@@ -59,7 +59,7 @@ class Caller:
         self.batch_second = isinstance(layer, nn.MultiheadAttention) and not layer.batch_first
         self.blank: Route | None = None
         self.only_first = False
-        self.signature = inspect.signature(call if call else getattr(layer, "forward", layer))
+        self.signature = _signature(call if call else getattr(layer, "forward", layer))
         parameters = list(self.signature.parameters.values())[1 if call else 0 :]
         named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -183,6 +183,20 @@ class Caller:
         wanted = (Lq, B, self.width) if self.batch_second else (B, Lq, self.width)
         chosen = next((one for one in tensors if tuple(one.shape) == wanted), tensors[0])
         return chosen.transpose(0, 1) if self.batch_second and chosen.dim() > 1 else chosen
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Read a signature, also that of a scripted module's method, which only its schema tells."""
+    schema = getattr(function, "schema", None)
+    if schema is None:
+        return inspect.signature(function)
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(one.name, kind, default=one.default_value if one.has_default_value() else empty)
+            for one in schema.arguments[1:]
+        ]
+    )
 
 
 def _uses(call: Callable[..., Any], name: str) -> bool:

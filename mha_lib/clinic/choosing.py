@@ -172,6 +172,9 @@ class Chooser:
             notes.append(form_note(choice.padding))
             if choice.padding.form.code.shuts_out and not self._is_torch:
                 notes.append(Note(Remark.OTHER_POLARITY))
+            lets_in = choice.padding.form.code in (Code.MAY, Code.ONES, Code.INTEGERS)
+            if lets_in and choice.padding.parameter == "key_padding_mask":
+                notes.append(Note(Remark.PADDING_POLARITY))
         if reading.maps[3] is None:
             notes.append(Note(Remark.NO_OUTPUT_MAP))
         for probe, outcome, base in choice.seen if choice.right else ():

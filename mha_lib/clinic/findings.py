@@ -41,6 +41,7 @@ class Remark(Enum):
     MASK_UNTESTED = "mask_untested"
     FORM = "form"
     OTHER_POLARITY = "other_polarity"
+    PADDING_POLARITY = "padding_polarity"
     RAISES = "raises"
     FIXED = "fixed"
     GROUPS = "groups"
@@ -119,6 +120,7 @@ class Clue(Enum):
     OTHER_PLACES = "other_places"  # the right numbers, elsewhere
     COLUMNS = "columns"  # columns sum to 1, rows do not
     HEADS = "heads"  # the heads of a pair sum to 1
+    UNDIVIDED = "undivided"
     SHORT_ROWS = "short_rows"  # rows sum to less than 1
     UNSCALED = "unscaled"
     FACTOR = "factor"  # a multiple of what it should be

@@ -56,6 +56,7 @@ def admit(
         layer, weights, num_heads, call: as in `diagnose`.
         dtype: what a module is taken to; a function keeps the dtype of its maps.
     """
+    layer = getattr(layer, "_orig_mod", layer)  # a compiled layer: what it was compiled from
     source: object = layer if weights is None else weights
     if isinstance(layer, nn.Module):
         layer, source = _copied(layer, source)
@@ -152,23 +153,7 @@ def find_dropout(layer: object) -> float:
     return 0.0
 
 
-_WORDS_FIRST = (
-    "l",
-    "t",
-    "n",
-    "lq",
-    "tq",
-    "seq",
-    "len",
-    "length",
-    "time",
-    "words",
-    "tgt",
-    "src",
-    "qlen",
-    "klen",
-    "s",
-)
+_WORDS_FIRST = frozenset("l t n s lq tq seq len length time words tgt src qlen klen target source".split())
 
 
 def words_come_first(layer: object) -> bool:

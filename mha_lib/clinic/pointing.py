@@ -1,7 +1,7 @@
 """Which line makes the first number that is not right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -12,6 +12,8 @@ from .recorder import Made, Place, Recorder
 
 _PROJECTED = (Milestone.QUERIES, Milestone.KEYS, Milestone.VALUES)
 _SOFTMAX = ("softmax", "exp", "exp_", "softmax_", "_softmax", "log_softmax")
+_SHIFTS = ("sub", "sub_", "subtract", "__sub__", "__isub__")
+_OF_ROWS = ("sum", "amax", "max", "logsumexp")  # what a softmax by hand takes of each row
 _FUSED = ("scaled_dot_product_attention", "multi_head_attention_forward")
 
 
@@ -27,8 +29,12 @@ class _Trail:
     steps: Sequence[Made]
     known: Sequence[Right | None]
     rights: Sequence[Right]
+    numerators: set[int] = field(default_factory=set)  # the scores on their way through a softmax by hand
 
     def role(self, step: int) -> Milestone | None:
+        if step in self.numerators:
+            masked = any(right.milestone is Milestone.MASKED for right in self.rights)
+            return Milestone.MASKED if masked else Milestone.SCORES
         right = self.known[step]
         return right.milestone if right else None
 
@@ -56,10 +62,36 @@ def point(
     for step in range(len(steps) - 1, -1, -1):
         if trail.known[step] is not None or step in leads_on:
             leads_on.update(steps[step].parents)
-    lost = [s for s in sorted(matters) if trail.known[s] is None and s not in leads_on]
+    lost = []
+    for step in sorted(matters):
+        if trail.known[step] is not None or step in leads_on:
+            continue
+        if _goes_into_softmax(steps[step], recogniser):
+            trail.numerators.add(step)
+        else:
+            lost.append(step)
     if not lost:
         return None
-    return _line(trail, lost[0])
+    return _line(trail, next((step for step in lost if not _is_of_rows(trail, step)), lost[0]))
+
+
+def _is_of_rows(trail: _Trail, step: int) -> bool:
+    """Whether it is the maximum or the sum of scores or exponentials: what is made with it tells."""
+    before = {trail.role(parent) for parent in trail.steps[step].parents}
+    return trail.steps[step].name in _OF_ROWS and bool(before & {Milestone.SCORES, Milestone.MASKED})
+
+
+def _goes_into_softmax(made: Made, recogniser: Recogniser) -> bool:
+    """Whether a softmax by hand goes through this: scores less one number a row, or their exponentials."""
+    values = made.values
+    if made.name not in (*_SOFTMAX, *_SHIFTS):
+        return False
+    for axis in range(values.dim()):
+        weights = values.softmax(axis) if made.name in _SHIFTS else values / values.sum(axis, keepdim=True)
+        right = recogniser.find(replace(made, values=weights))
+        if right is not None and right.milestone is Milestone.WEIGHTS:
+            return True
+    return False
 
 
 def _ancestors(steps: Sequence[Made], last: int) -> set[int]:
@@ -146,6 +178,9 @@ def _clue(trail: _Trail, step: int, wanted: Milestone | None) -> tuple[Clue, flo
         if trail.known[parent] is not None and _same_numbers(made.values, trail.steps[parent].values):
             return Clue.OTHER_PLACES, 1.0, None, step
     if wanted is Milestone.WEIGHTS:
+        undivided = any(p in trail.numerators and trail.steps[p].name in _SOFTMAX for p in made.parents)
+        if undivided and Milestone.VALUES in map(trail.role, made.parents):
+            return Clue.UNDIVIDED, 1.0, None, step
         return _sums(trail, step), 1.0, None, step
     scores = next((r.values for r in trail.rights if r.milestone is Milestone.SCORES), None)
     if wanted in (Milestone.SCORES, Milestone.MASKED) and scores is not None:
@@ -182,7 +217,7 @@ def _sums(trail: _Trail, step: int) -> Clue:
     made, roles = trail.steps[step], [trail.role(p) for p in trail.steps[step].parents]
     weights = made.values
     right = next(r.values for r in trail.rights if r.milestone is Milestone.WEIGHTS)
-    if weights.dim() < 2 or made.name.startswith("exp"):
+    if weights.dim() < 2 or made.name.startswith("exp") or Milestone.VALUES in roles:
         return Clue.NOTHING
 
     def ones(axis: int) -> bool:

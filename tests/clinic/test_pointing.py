@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from mha_lib.clinic.examination import diagnose
+from mha_lib.clinic.findings import Clue, Remark
 
 D, H = 12, 3
 
@@ -53,7 +55,28 @@ class ByHeads(Maps):
         return self.W_o(torch.cat(heads, -1))
 
 
-@pytest.mark.parametrize("style", [ByMatmul, ByEinsum, ByHeads], ids=lambda style: style.__name__)
+class ByExponentials(Maps):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        scores = q @ k.mT / math.sqrt(D / H)
+        highest = scores.amax(-1, keepdim=True)
+        e = (scores - highest).exp()  # a softmax goes through this: nothing is wrong yet
+        context = e @ v  # the wrong call of ByExponentials
+        return self.W_o(context.transpose(1, 2).flatten(2))
+
+
+class BySums(Maps):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        e = (q @ k.mT / math.sqrt(D / H)).exp()
+        total = e.sum(-2, keepdim=True)
+        weights = e / total  # the wrong call of BySums
+        return self.W_o((weights @ v).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize(
+    "style", [ByMatmul, ByEinsum, ByHeads, ByExponentials, BySums], ids=lambda style: style.__name__
+)
 def test_the_line_with_the_wrong_call_is_pointed_at(style):
     torch.manual_seed(0)
     found = diagnose(style())
@@ -64,3 +87,23 @@ def test_the_line_with_the_wrong_call_is_pointed_at(style):
     assert found.line is not None, found
     assert found.line.file == __file__
     assert [found.line.number] == marked, found
+
+
+def test_exponentials_that_nobody_divided_are_said_to_be_that():
+    torch.manual_seed(0)
+    assert diagnose(ByExponentials()).line.clue is Clue.UNDIVIDED
+    assert diagnose(BySums()).line.clue is Clue.COLUMNS
+
+
+class OtherPolarity(Maps):
+    def forward(self, queries, keys, values, key_padding_mask=None):
+        q, k, v = self.split(queries, keys, values)
+        mask = None if key_padding_mask is None else key_padding_mask[:, None, None]
+        return self.W_o(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
+
+
+def test_a_key_padding_mask_that_is_true_for_words_is_right_and_named():
+    torch.manual_seed(0)
+    found = diagnose(OtherPolarity())
+    assert found.name == "right"
+    assert any(note.remark is Remark.PADDING_POLARITY for note in found.notes)
