@@ -52,22 +52,36 @@ def warm() -> None:
     sys.modules["torch"].set_num_threads(1)
 
 
+class Notebook:
+    """A notebook in this process: its cells can be run from any place on. Make it in a fork."""
+
+    def __init__(self, path: Path) -> None:
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+
+        self.path = path
+        self.shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        self.cells = nbformat.read(path, as_version=4).cells
+        self.under = headings(self.cells)
+        os.chdir(path.parent)
+
+    def difference(self, place: int) -> str:
+        """Run one cell, and say in a line what it shows otherwise than is committed, "" for nothing."""
+        cell = self.cells[place]
+        if cell.cell_type != "code":
+            return ""
+        lines = list(differences(shown(cell.outputs), shown(_outputs(self.shell, cell.source))))
+        where = f"{self.path.name}, under “{self.under[place]}”, cell {place}"
+        return f"{where}: {lines[0]}" if lines else ""
+
+
 def run(notebook: Path, each_twice: bool = False) -> Outcome:
     """Run the cells in order up to the first that shows something else. Call it in a fork."""
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    os.chdir(notebook.parent)
-    cells = nbformat.read(notebook, as_version=4).cells
-    under = headings(cells)
-    for place, cell in enumerate(cells):
-        for _ in range(1 + each_twice if cell.cell_type == "code" else 0):
-            lines = list(differences(shown(cell.outputs), shown(_outputs(shell, cell.source))))
-            if lines:
-                return Outcome(
-                    f"{notebook.name}, under “{under[place]}”, cell {place}: {lines[0]}", _loaded()
-                )
+    book = Notebook(notebook)
+    for place in range(len(book.cells)):
+        for _ in range(1 + each_twice):
+            if difference := book.difference(place):
+                return Outcome(difference, _loaded())
     return Outcome("", _loaded())
 
 

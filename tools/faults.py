@@ -6,6 +6,7 @@ Texts of errors, docstrings, types and imports are left alone.
 import ast
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from types import CodeType
 
 COMPARISONS: dict[type, type] = {
     ast.Lt: ast.LtE,
@@ -46,6 +47,8 @@ class Fault:
     after: str
     source: str
     validates: bool  # whether it stands in code that only checks what was handed in
+    lines: range  # of the statement that it stands in, without the statements within
+    code: CodeType  # the module, with every line where it was
 
 
 def count_of(source: str) -> int:
@@ -53,22 +56,34 @@ def count_of(source: str) -> int:
     return sum(1 for _ in faults_of(source, frozenset()))
 
 
-def faults_of(source: str, wanted: Container[int] | None = None) -> Iterator[Fault | None]:
+def faults_of(
+    source: str, wanted: Container[int] | None = None, file: str = "<fault>"
+) -> Iterator[Fault | None]:
     """Every fault of a module, in the order of its lines; None for those whose number is not wanted."""
     tree = ast.parse(source)
     number = -1
-    for parent, field, place, node, validates in _places(tree, False):
+    for parent, field, place, node, validates, lines in _places(tree, False, range(0)):
         for kind, other in _alternatives(node):
-            before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(other))
+            before, after = ast.unparse(node), ast.unparse(other)
             if before == after:
                 continue
             number += 1
             if wanted is not None and number not in wanted:
                 yield None
                 continue
-            _put(parent, field, place, ast.copy_location(other, node))
-            yield Fault(kind, getattr(node, "lineno", 0), before, after, ast.unparse(tree), validates)
+            _put(parent, field, place, _where(node, other))
+            code = compile(tree, file, "exec", dont_inherit=True)
+            faulty = ast.unparse(tree)
+            yield Fault(kind, getattr(node, "lineno", 0), before, after, faulty, validates, lines, code)
             _put(parent, field, place, node)
+
+
+def _where(node: ast.AST, other: ast.AST) -> ast.AST:
+    """The other node at the place of the first, so that all lines keep their numbers."""
+    for part in ast.walk(other):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return other
 
 
 def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:
@@ -78,16 +93,28 @@ def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:
         getattr(parent, field)[place] = node
 
 
-def _places(node: ast.AST, validates: bool) -> Iterator[tuple[ast.AST, str, int | None, ast.AST, bool]]:
-    """Each place in a tree where a fault may stand: parent, field, index, node, and whether it validates."""
+Place = tuple[ast.AST, str, int | None, ast.AST, bool, range]
+
+
+def _places(node: ast.AST, validates: bool, lines: range) -> Iterator[Place]:
+    """Each place where a fault may stand: parent, field, index, node, whether it validates, its lines."""
     validates = validates or _checks(node)
+    lines = _lines(node) if isinstance(node, ast.stmt) else lines
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return  # the sign and its number are changed together
     for field, value in list(ast.iter_fields(node)):
         for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if field not in NO_CODE and isinstance(child, ast.AST) and not _is_left_alone(child):
-                yield node, field, place, child, validates or _checks(child)
-                yield from _places(child, validates)
+                own = _lines(child) if isinstance(child, ast.stmt) else lines
+                yield node, field, place, child, validates or _checks(child), own
+                yield from _places(child, validates, lines)
+
+
+def _lines(statement: ast.stmt) -> range:
+    """The lines of a statement; of one that holds others those before the first of them."""
+    within = getattr(statement, "body", None)
+    last = statement.end_lineno if not within else max(statement.lineno, within[0].lineno - 1)
+    return range(statement.lineno, (last or statement.lineno) + 1)
 
 
 def _checks(node: ast.AST) -> bool:

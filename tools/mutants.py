@@ -1,56 +1,39 @@
-"""Put faults into a copy of mha_lib, one at a time, and see whether the notebooks and the tests notice.
+"""Put faults into mha_lib, one at a time, and see whether the notebooks and the tests notice.
 
     python tools/mutants.py                         every fault of every module: hours
     python tools/mutants.py --sample 200 --seed 1   so many, drawn by chance
     python tools/mutants.py moves/layout heads      of these modules only
 
-A table is printed, survivors by name; report.json (or --json FILE) has every run. First come the
-notebooks that load the changed module, quickest first, and the run ends with the first that
-notices; what they pass is held against the module's unit tests.
+A table is printed, survivors by name; report.json (or --json FILE) has every run.
+
+Each notebook is walked once, cell by cell, without a fault. Where a line runs for the first time the
+process is forked as it was before that cell, and the faults of that line are tried from there, up to
+the first cell that shows something else. What no notebook noticed is tried in the same way in each
+test that runs the line. So the few faults on lines that nothing runs cost nothing.
 """
 
 import argparse
-import contextlib
 import io
 import json
 import os
 import random
-import shutil
 import sys
-import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from cells import Outcome, in_fork, run, warm
+from checkpoints import streamed
 from faults import Fault, count_of, faults_of
+from planting import plant
+from trials import LIBRARY, ROOT, Bench, Run, in_tests, on_import, walk
 
-ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ROOT / "mha_lib"
-WALK = ("00", "01", "02", "03", "04", "05", "06", "07")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One fault, and who noticed it: a line each, "" for nobody."""
-
-    module: str
-    kind: str
-    line: int
-    before: str
-    after: str
-    validates: bool
-    notebooks: str
-    tests: str
-    seconds: float
-
-    @property
-    def where(self) -> str:
-        return f"{self.module}:{self.line} {self.kind}: {self.before[:60]!r} → {self.after[:60]!r}"
+SLOW = ("09", "10", "11")  # they train, measure and run a real model, ten seconds and more each time
 
 
 def modules() -> list[str]:
@@ -60,71 +43,10 @@ def modules() -> list[str]:
 
 
 def notebooks() -> list[Path]:
-    """The walk and the clinic: what nbval runs quickly enough to be run for each fault."""
-    return [p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if p.name[:2] in WALK]
-
-
-def tests_of(module: str) -> list[Path]:
-    """The tests that stand where the module stands: its own file first, then its room's."""
-    tests = ROOT / "tests"
-    room, _, name = module.rpartition("/")
-    own = tests / room / f"test_{name}.py"
-    others = sorted((tests / room).glob("test_*.py")) if room else []
-    named = [tests / name for name in ("test_equivalence.py", "test_multihead.py")] if not room else []
-    return [path for path in dict.fromkeys([own, *others, *named]) if path.exists()]
-
-
-def _with_library(folder: Path, task: Callable[[], Outcome]) -> Callable[[], Outcome]:
-    """Do a task with the mha_lib that stands in `folder`."""
-
-    def do() -> Outcome:
-        sys.path.insert(0, str(folder))
-        os.environ["PYTHONPATH"] = str(folder)
-        return task()
-
-    return do
-
-
-def _unit_tests(paths: Sequence[Path]) -> Outcome:
-    import pytest
-
-    os.chdir(ROOT)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore"]
-        code = pytest.main([*options, *map(str, paths)])
-    failed = [line for line in out.getvalue().splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return Outcome("" if code == 0 else (failed or [f"pytest ended with {code}"])[0])
-
-
-def baseline() -> dict[Path, tuple[float, frozenset[str]]]:
-    """How long each notebook takes, and which modules it loads, without a fault."""
-    measured = {}
-    for path in notebooks():
-        start = time.monotonic()
-        outcome = in_fork(_with_library(ROOT, lambda path=path: run(path)))
-        if outcome.difference:
-            sys.exit(f"Without any fault: {outcome.difference}. Run `make notebooks` first.")
-        measured[path] = (time.monotonic() - start, outcome.modules)
-    return measured
-
-
-def try_fault(module: str, fault: Fault, readers: Sequence[Path], with_tests: bool) -> Run:
-    """Put one fault into a copy of the library, and look who notices."""
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        shutil.copytree(LIBRARY, copy / "mha_lib", ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "mha_lib" / f"{module}.py").write_text(fault.source, "utf-8")
-        outcomes = (in_fork(_with_library(copy, lambda path=path: run(path))) for path in readers)
-        seen = next((outcome.difference for outcome in outcomes if outcome.difference), "")
-        tests = ""
-        if with_tests and not seen:
-            tests = in_fork(_with_library(copy, lambda: _unit_tests(tests_of(module))), 240).difference
-    seconds = round(time.monotonic() - start, 1)
-    return Run(
-        module, fault.kind, fault.line, fault.before, fault.after, fault.validates, seen, tests, seconds
-    )
+    """What nbval runs and is quick: the walk, the clinic, and their solutions."""
+    folder = ROOT / "notebooks"
+    paths = [*sorted(folder.glob("0*.ipynb")), *sorted(folder.glob("solutions/*.ipynb"))]
+    return [path for path in paths if path.name[:2] not in SLOW]
 
 
 def bugs_in_core() -> Iterator[tuple[str, dict[str, str]]]:
@@ -141,47 +63,84 @@ def bugs_in_core() -> Iterator[tuple[str, dict[str, str]]]:
         yield name, sources
 
 
-def try_bug(name: str, sources: dict[str, str], readers: Sequence[Path]) -> str:
-    """Put one of mha.bugs into a copy of the core; say what the notebooks show then, "" for nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(LIBRARY, Path(folder, "mha_lib"), ignore=shutil.ignore_patterns("__pycache__"))
+def try_bug(sources: dict[str, str], readers: Sequence[Path]) -> str:
+    """Import the core with one of mha.bugs in it; say what the notebooks show then, "" for nothing."""
+
+    def attempt(path: Path) -> Outcome:
         for file, source in sources.items():
-            Path(folder, "mha_lib", file).write_text(source, "utf-8")
-        outcomes = (in_fork(_with_library(Path(folder), lambda path=path: run(path))) for path in readers)
-        return next((outcome.difference for outcome in outcomes if outcome.difference), "")
+            whole = str(LIBRARY / file)
+            plant(f"mha_lib.{Path(file).stem}", whole, compile(source, whole, "exec"), [])
+        return run(path)
+
+    outcomes = (in_fork(lambda path=path: attempt(path)) for path in readers)
+    return next((outcome.difference for outcome in outcomes if outcome.difference), "")
 
 
 def _chosen(names: Sequence[str], sample: int | None, seed: int) -> list[tuple[str, Fault]]:
-    sources = {module: (LIBRARY / f"{module}.py").read_text("utf-8") for module in (names or modules())}
+    files = {module: LIBRARY / f"{module}.py" for module in (names or modules())}
+    sources = {module: file.read_text("utf-8") for module, file in files.items()}
     places = [(module, n) for module, source in sources.items() for n in range(count_of(source))]
     if sample is not None:
         places = random.Random(seed).sample(places, min(sample, len(places)))
     wanted = {module: {n for name, n in places if name == module} for module, _ in places}
-    faults = [(m, fault) for m in wanted for fault in faults_of(sources[m], wanted[m]) if fault is not None]
+    faults = [
+        (module, fault)
+        for module in wanted
+        for fault in faults_of(sources[module], wanted[module], str(files[module]))
+        if fault is not None
+    ]
     return random.Random(seed).sample(faults, len(faults))
 
 
-def runs(
-    names: Sequence[str] = (),
-    sample: int | None = None,
-    seed: int = 0,
-    with_tests: bool = True,
-    workers: int = 1,
-) -> Iterator[Run]:
-    """Try the faults of some modules, or of all, one after another or two at a time."""
+def _draw_once() -> None:
+    """Let matplotlib look for its fonts once, not in each fork."""
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    for family in ("DejaVu Sans", "DejaVu Sans Mono"):
+        for weight in ("normal", "bold"):
+            figure.text(0.5, 0.5, "a", family=family, weight=weight)
+    figure.savefig(io.BytesIO(), format="png")
+
+
+def _left(chosen: Sequence[tuple[str, Fault]], file: Path) -> list[tuple[str, Fault]]:
+    """Those faults that the notebooks did not notice in an earlier report."""
+    keys = ("module", "kind", "line", "before", "after")
+    report = json.loads(file.read_text("utf-8"))
+    left = {tuple(run[key] for key in keys) for run in report if not run["notebooks"]}
+    return [
+        (m, fault) for m, fault in chosen if (m, fault.kind, fault.line, fault.before, fault.after) in left
+    ]
+
+
+def runs(options: argparse.Namespace, first: int = 0) -> list[Run]:
+    """Try faults in the notebooks, then in the tests those that no notebook noticed.
+
+    Of several workers the one that starts with the `first` fault takes every so many-th.
+    """
+    chosen = _chosen(options.modules, options.sample, options.seed)
+    chosen = (_left(chosen, options.left) if options.left else chosen)[first :: options.workers]
+    sys.path.insert(0, str(ROOT))
+    os.environ["PYTHONPATH"] = str(ROOT)
     warm()
-    quick_first = sorted(baseline().items(), key=lambda item: item[1][0])
-    chosen = _chosen(names, sample, seed)
-    tasks = []
-    for module, fault in chosen:
-        dotted = f"mha_lib.{module.replace('/', '.')}"
-        readers = [path for path, (_, loaded) in quick_first if dotted in loaded]
-        tasks.append((module, fault, readers, with_tests))
-    if workers == 1:
-        yield from (try_fault(*task) for task in tasks)
-    else:
-        with ProcessPoolExecutor(workers, initializer=warm) as pool:
-            yield from pool.map(try_fault, *zip(*tasks, strict=True))
+    _draw_once()
+    bench = Bench(chosen)
+    for path in notebooks() if not options.left else []:
+        start = time.monotonic()
+        for attempt in streamed(lambda tell, path=path: walk(path, bench, tell)):
+            result = bench.close(*attempt)
+            result.read, result.notebooks = True, attempt[1]
+        print(f"{time.monotonic() - start:5.0f} s {path.name}, {len(bench.open)} left", file=sys.stderr)
+    if not options.no_tests:
+        for attempt in streamed(lambda tell: in_tests(bench, tell)):
+            result = bench.close(*attempt)
+            result.tested, result.tests = True, attempt[1]
+        for number in filter(bench.runs_on_import, sorted(bench.open)):
+            start = time.monotonic()
+            noticed = in_fork(lambda number=number: on_import(bench, number)).difference
+            result = bench.close(number, noticed, time.monotonic() - start)
+            result.tested, result.tests = True, noticed
+    return bench.runs
 
 
 def report(results: Iterable[Run]) -> str:
@@ -203,11 +162,18 @@ def report(results: Iterable[Run]) -> str:
             count["outside, noticed"] += bool(result.notebooks) and not result.validates
         shares = f"{count['outside, noticed']} of {count['outside']}"
         lines.append(f"| {name} | {len(group)} | {count['notebooks']} | {shares} | {count['either']} |")
+    unseen = [result for result in results if not result.notebooks]
     lines += ["", "Noticed by nobody:"]
-    lines += [f"- {result.where}" for result in results if not result.notebooks and not result.tests]
+    lines += [f"- {result.where}{_why(result)}" for result in unseen if not result.tests]
     lines += ["", "Noticed by tests only:"]
-    lines += [f"- {result.where}" for result in results if not result.notebooks and result.tests]
+    lines += [f"- {result.where}{_why(result)}" for result in unseen if result.tests]
     return "\n".join(lines)
+
+
+def _why(result: Run) -> str:
+    if result.read:
+        return ""
+    return " (no notebook runs this line)" if result.tested else " (neither notebook nor test runs this line)"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -220,20 +186,18 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, default=Path("report.json"))
     parser.add_argument("--bugs", action="store_true", help="those of mha.bugs, made in the core, by name")
     parser.add_argument("--no-tests", action="store_true", help="the notebooks alone")
+    parser.add_argument("--left", type=Path, help="in the tests alone, what an earlier report left open")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     if options.bugs:
         warm()
         for name, sources in bugs_in_core():
-            print(f"{name}: {try_bug(name, sources, notebooks()) or 'NOBODY'}")
+            print(f"{name}: {try_bug(sources, notebooks()) or 'NOBODY'}", flush=True)
         return
-    results = []
-    for result in runs(
-        options.modules, options.sample, options.seed, not options.no_tests, os.cpu_count() or 1
-    ):
-        results.append(result)
-        who = result.notebooks or result.tests or "NOBODY"
-        print(f"{len(results)}. {result.where}\n   {who[:160]}", file=sys.stderr)
-        options.json.write_text(json.dumps([asdict(each) for each in results], indent=1), "utf-8")
+    with ProcessPoolExecutor(options.workers) as pool:
+        shares = pool.map(partial(runs, options), range(options.workers))
+        results = [result for share in shares for result in share]
+    options.json.write_text(json.dumps([asdict(each) for each in results], indent=1), "utf-8")
     print(report(results))
 
 
