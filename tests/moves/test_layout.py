@@ -197,6 +197,14 @@ def test_at_a_step_that_keeps_the_order_no_cell_moves_by_more_than_the_gaps_of_i
     assert count(CUT_OFTENER.get(name, 1)) == 0
 
 
+def test_no_line_is_longer_than_one_that_some_step_has_by_itself():
+    """Both could stand in one line of twenty; (2, 10) that becomes (4, 5) is two texts all the same."""
+    recording = watch(lambda X: X.view(4, 5), X[0, :2])
+    drawn = zip(recording.steps, frames(recording), strict=True)
+    lines = [len(np.unique(spots(step, picture.pieces[0])[:, 1])) for step, picture in drawn]
+    assert lines == [2, 4]
+
+
 def test_there_are_thirty_chains():
     assert len(CHAINS) >= 30 and set(CUT_OFTENER) < set(CHAINS)
 
