@@ -54,12 +54,22 @@ def difference(got: Any, want: Any, nan_is_nan: bool = False) -> Difference | No
 
 
 def _sequences(got: Any, want: tuple[Any, ...], nan_is_nan: bool) -> Difference | None:
-    if not hasattr(got, "__len__") or isinstance(got, (str, Mapping)) or len(got) != len(want):
+    if _length(got) != len(want):
         return _differs("several", n=len(want))
     for part, (one, other) in enumerate(zip(got, want, strict=True)):
         if found := difference(one, other, nan_is_nan):
             return replace(found, part=part)
     return None
+
+
+def _length(value: Any) -> int | None:
+    """Return how many things stand in a list, a tuple or an array; None for anything else."""
+    if isinstance(value, (str, Mapping)):
+        return None
+    try:
+        return len(value)
+    except TypeError:  # a number; a tensor or an array that holds one
+        return None
 
 
 def as_tensor(value: Any) -> Tensor | None:

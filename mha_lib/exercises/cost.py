@@ -20,6 +20,8 @@ bytes = Exercise(
         "bits": lambda L, h, B: 16 * B * h * L * L,
         "square_alone": lambda L, h, B: 2 * L * L,
         "L_doubled": lambda L, h, B: 2 * B * h * 2 * L,
+        "float64": lambda L, h, B: 8 * B * h * L * L,
+        "heads_divide": lambda L, h, B: 2 * B * L * L // h,
         "half_the_pairs": lambda L, h, B: B * h * L * (L + 1),
     },
 )
@@ -39,6 +41,9 @@ longest = Exercise(
         "one_byte": lambda memory, h: math.isqrt(memory // h),
         "float16": lambda memory, h: math.isqrt(memory // (2 * h)),
         "heads_outside_the_root": lambda memory, h: math.isqrt(memory // 4) // h,
+        "root_before_dividing": lambda memory, h: math.isqrt(memory) // (4 * h),
+        "float64": lambda memory, h: math.isqrt(memory // (8 * h)),
+        "one_less": lambda memory, h: math.isqrt(memory // (4 * h)) - 1,
         "one_more": lambda memory, h: math.isqrt(memory // (4 * h)) + 1,
         "ceil": lambda memory, h: math.ceil((memory / (4 * h)) ** 0.5),
         "round": lambda memory, h: round((memory / (4 * h)) ** 0.5),
@@ -113,6 +118,14 @@ pieces = Exercise(
         ),
         "no_shrinking": lambda p: _running(p, shrink=False),
         "only_the_values_shrink": _total_shrunk_only,
+        "own_largest": lambda p: (
+            torch.stack([(s - s.max()).exp() @ v for s, v in p]).sum(0)
+            / torch.stack([(s - s.max()).exp().sum() for s, _ in p]).sum()
+        ),
+        "pieces_by_their_largest": lambda p: torch.stack([s.max() for s, _ in p]).softmax(0) @ _apart(p),
+        "even": lambda p: torch.cat([v for _, v in p]).mean(0),
+        "not_divided": lambda p: torch.stack([s.exp() @ v for s, v in p]).sum(0),
+        "first_piece": lambda p: _apart(p)[0],
         "last_piece": lambda p: _apart(p)[-1],
         "largest_piece": lambda p: _apart(p)[int(torch.stack([s.max() for s, _ in p]).argmax())],
         "scores_for_weights": lambda p: (

@@ -1,5 +1,6 @@
 """The four documents: a mask for torch, a packed matrix, a rung of one's own."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,9 +26,17 @@ def _masks() -> list[tuple[Tensor, int]]:
     return [(torch.rand(B, Lq, Lk, generator=generator) < 0.5, h) for B, Lq, Lk, h in sizes]
 
 
+def _shut_out(attempt: Callable[..., Any], keep: Tensor, h: int) -> Any:
+    """Return the attempt's mask; a float mask of 0 and −inf says the same to torch's layer."""
+    made = attempt(keep, h)
+    floats = isinstance(made, Tensor) and made.is_floating_point()
+    return made == -math.inf if floats and bool(((made == 0) | (made == -math.inf)).all()) else made
+
+
 mask = Exercise(
     right=lambda keep, h: ~keep.repeat_interleave(h, 0),
     cases=_masks,
+    ask=_shut_out,
     mistakes={
         "polarity": lambda keep, h: keep.repeat_interleave(h, 0),
         "tiled": lambda keep, h: ~keep.repeat(h, 1, 1),
@@ -58,6 +67,8 @@ packed = Exercise(
         "by_head": lambda W, h, i: tuple(W.unflatten(0, (h, 3, -1))[i]),
         "first_head": lambda W, h, i: tuple(heads[0] for heads in _parts(W, h)),
         "counted_from_1": lambda W, h, i: tuple(heads[i - 1] for heads in _parts(W, h)),
+        "last_head": lambda W, h, i: tuple(heads[-1] for heads in _parts(W, h)),
+        "next_head": lambda W, h, i: tuple(heads[(i + 1) % h] for heads in _parts(W, h)),
         "whole_maps": lambda W, h, i: W.chunk(3),
         "striped": lambda W, h, i: tuple(part[i::h] for part in W.chunk(3)),
         "turned": lambda W, h, i: tuple(heads[i].T for heads in _parts(W, h)),

@@ -34,6 +34,9 @@ looked_at = Exercise(
         "both": lambda w, n: _at_real_keys(_from_real_queries(w, n)[:, :, None], n)[:, :, 0],
         "mean": lambda w, n: _from_real_queries(w, n) / n[:, None, None],
         "mean_of_all": lambda w, n: w.mean(2),
+        "padded_queries": lambda w, n: w.sum(2) - _from_real_queries(w, n),
+        "one_more": lambda w, n: _from_real_queries(w, n + 1),
+        "rows_of_real_queries": lambda w, n: (w * _real(w, n)[:, None, :, None]).sum(3),
         "heads_added": lambda w, n: _from_real_queries(w, n).sum(1),
         "not_added": lambda w, n: w * _real(w, n)[:, None, :, None],
     },
@@ -55,6 +58,9 @@ looks_back = Exercise(
         "all_heads": lambda w: _diagonal(w, -1).mean(),
         "goes_round": lambda w: w.roll(1, 2).diagonal(0, 1, 2).mean(-1),
         "not_averaged": lambda w: _diagonal(w, -1),
+        "largest": lambda w: _diagonal(w, -1).amax(-1),
+        "first_key": lambda w: w[:, 1:, 0].mean(1),
+        "whole_block": lambda w: w[:, 1:, :-1].mean((1, 2)),
         "two_back": lambda w: _diagonal(w, -2).mean(-1),
         "wrong_axes": lambda w: w.diagonal(-1).mean(-1),
         "all_before": lambda w: w.tril(-1).sum((1, 2)) / (w.shape[-1] - 1),
@@ -88,6 +94,24 @@ def _maps_and_output(attempt: Function, layer: MultiHeadAttention, order: list[i
     return {"maps": weights, "output": output}
 
 
+def _overwrite(layer: MultiHeadAttention, order: list[int]) -> None:
+    """Move head by head in place: what is overwritten early is missing later."""
+    d = len(layer.W_q.weight) // layer.num_heads
+    for new, old in enumerate(order):
+        to, of = slice(new * d, new * d + d), slice(old * d, old * d + d)
+        for name in MAPS:
+            rows = getattr(layer, name).weight.data
+            rows[to] = rows[of]
+        columns = layer.W_o.weight.data
+        columns[:, to] = columns[:, of]
+
+
+def _one_row_a_head(layer: MultiHeadAttention, order: list[int]) -> None:
+    for name in MAPS:
+        linear = getattr(layer, name)
+        linear.weight.data = linear.weight.data[order]
+
+
 def _inverse(order: list[int]) -> list[int]:
     return [order.index(head) for head in range(len(order))]
 
@@ -99,6 +123,9 @@ reorder = Exercise(
     mistakes={
         "unmoved": lambda layer, order: layer,
         "inverse": lambda layer, order: _move(layer, _inverse(order)),
+        "overwritten": _overwrite,
+        "one_row_a_head": _one_row_a_head,
+        "rows_of_W_o_too": lambda layer, order: _move(layer, order, (*MAPS, "W_o")),
         "keys_left": lambda layer, order: _move(layer, order, ("W_q", "W_v")),
         "queries_left": lambda layer, order: _move(layer, order, ("W_k", "W_v")),
         "columns_left": lambda layer, order: _move(layer, order, columns=False),

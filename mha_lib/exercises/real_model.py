@@ -31,6 +31,8 @@ next = Exercise(
         "first_mark_too": lambda words: _rolled(words).triu() & (torch.arange(len(words)) < len(words) - 1),
         "last_mark_too": lambda words: _rolled(words).triu() & (torch.arange(len(words)) > 0)[:, None],
         "both_sides": lambda words: _next(words) | _next(words).T,
+        "same_word": lambda words: torch.tensor([[a == b for a in words] for b in words]),
+        "one_pair_short": lambda words: _next(words) & (torch.arange(len(words)) < len(words) - 2),
         "itself": lambda words: torch.eye(len(words), dtype=torch.bool),
         "all_after": lambda words: torch.ones(len(words), len(words)).triu(1).bool(),
         "all_after_without_marks": lambda words: (
@@ -70,6 +72,10 @@ score = Exercise(
         "axes_lost": lambda w, r: _score(w, r).mean(),
         "one_a_query": lambda w, r: _on_keys(w, r),
         "mean_of_all": lambda w, r: (w * r).mean((-2, -1)),
+        "pairs_by_keys_they_have": lambda w, r: (_on_keys(w, r) / r.sum(-1).clamp(min=1))[
+            ..., r.any(-1)
+        ].mean(-1),
+        "the_others": lambda w, r: _on_keys(w, ~r)[..., r.any(-1)].mean(-1),
         "largest": lambda w, r: (w * r).amax(-1)[..., r.any(-1)].mean(-1),
         "by_keys": lambda w, r: _on_keys(w, r).sum(-1) / r.any(-2).sum(),
     },

@@ -40,6 +40,9 @@ split = Exercise(
         "features_before_words_refolded": lambda X, h: (
             _cut(X, h).permute(0, 2, 3, 1).reshape(_straight(X, h).shape)
         ),
+        "split_by_h": lambda X, h: torch.cat(X.split(h, -1)),
+        "head_and_word_folded": lambda X, h: _cut(X, h).permute(0, 2, 1, 3).flatten(1, 2),
+        "word_and_feature_exchanged": lambda X, h: _cut(X, h).transpose(1, 3).reshape(_straight(X, h).shape),
         "chunked_words": lambda X, h: torch.cat(X.chunk(h, 1)),
         "chunked": lambda X, h: torch.stack(X.chunk(h, -1)),
         "view_after_permute": lambda X, h: _cut(X, h).permute(0, 2, 1, 3).view(_straight(X, h).shape),
@@ -68,6 +71,10 @@ merge = Exercise(
         "unfolded_the_wrong_way": lambda S, h: S.reshape(h, -1, *S.shape[1:]).permute(0, 2, 1, 3).flatten(2),
         "not_joined": lambda S, h: _unfold(S, h).permute(0, 2, 1, 3),
         "not_permuted": lambda S, h: _unfold(S, h),
+        "features_in_front": lambda S, h: (
+            _unfold(S, h).permute(0, 3, 1, 2).reshape(len(S) // h, S.shape[1], -1)
+        ),
+        "joined_along_words": lambda S, h: _unfold(S, h).flatten(1, 2),
         "reversed": lambda S, h: torch.cat(_unfold(S, h).unbind(1)[::-1], -1),
         "added": lambda S, h: _unfold(S, h).sum(1),
         "view_after_permute": lambda S, h: (

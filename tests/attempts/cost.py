@@ -111,7 +111,7 @@ ATTEMPTS = {
             (lambda memory, h: (memory / (4 * h)) ** 0.5, "not_whole"),
             (lambda memory, h: int((memory / (4 * h)) ** 0.5), "inexact"),
             (lambda memory, h: math.isqrt(memory // h), "one_byte"),
-            (lambda memory, h: longest(memory, h) - 1, "other"),
+            (lambda memory, h: longest(memory, h) - 1, "one_less"),
         ],
         cheats=[lambda memory, h: round((memory / (4 * h)) ** 0.5), constant(1000)],
     ),

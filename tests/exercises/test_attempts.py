@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from attempts import Attempts
+from attempts.further import FURTHER
 
 import mha_lib as mha
 import mha_lib.text
@@ -17,6 +19,11 @@ from mha_lib.text import read
 TABLES = {}
 for topic in TOPICS:
     TABLES |= importlib.import_module(f"attempts.{topic}").ATTEMPTS
+for name, more in FURTHER.items():
+    first = TABLES[name]
+    TABLES[name] = Attempts(
+        [*first.right, *more.right], [*first.wrong, *more.wrong], [*first.cheats, *more.cheats]
+    )
 VALUES = read("exercises")
 GENERIC = set(read("learning"))  # hints that say what differs, not which mistake it is
 NAMES = [name for names in read("learning")["notebooks"].values() for name in names]
