@@ -37,7 +37,10 @@ PIECES = ":is(p, li, h1, h2, h3, pre, img, table, svg, .cm-line)"
 SEEN = f"""() => [...document.querySelectorAll(`{SLIDE} {PIECES}`)]
   .filter(piece => piece.checkVisibility() && piece.getBoundingClientRect().height > 2)
   .map(piece => [piece, piece.getBoundingClientRect()])
-  .map(([piece, box]) => ({{text: piece.textContent.slice(0, 60) || piece.tagName, bottom: box.bottom}}))"""
+  .map(([piece, box]) => ({{
+    text: piece.textContent.slice(0, 60) || `${{piece.tagName}} in ${{piece.parentElement.className}}`,
+    bottom: box.bottom,
+  }}))"""
 # The words that are read, and how high their letters are on the screen, whatever scales them.
 LETTERS = f"""() => [...document.querySelectorAll(`{SLIDE} *`)]
   .filter(e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
