@@ -72,3 +72,14 @@ def test_the_package_is_a_module_like_any_other():
         "mha.__doc__ = 'x'; assert mha.__doc__ == 'x'\n"
         "import mha_lib.moves.recorder as module; assert module.watch is mha.watch"
     )
+
+
+def test_nothing_is_unpickled():
+    """A pickle runs what it holds: weights come as safetensors, states as JSON."""
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not imported & {"pickle", "marshal", "shelve", "dill", "joblib"}, path
+            if isinstance(node, ast.Attribute):
+                assert ast.unparse(node) not in ("torch.load", "torch.hub", "np.load"), path
