@@ -231,3 +231,33 @@ def test_notes_are_for_teachers_and_folded_so_that_they_give_nothing_away(lesson
         if cell["metadata"].get("slideshow", {}).get("slide_type") == "notes"
     ]
     assert notes and all(note.startswith(FOLDED) and note.endswith("\n\n</details>") for note in notes)
+
+
+WALK_TEXT = [*WALK, *map(solutions, WALK[1:])]
+
+
+@pytest.mark.parametrize("path", WALK_TEXT, ids=lambda path: path.stem)
+def test_a_projection_is_called_a_projection(path):
+    """One thing, one word: “map” is left to heatmaps, and to Python's own function in code."""
+    for cell in cells(path, "markdown"):
+        found = re.search(r"(?i)[^.|]*\bmaps?\b[^.|]*", source(cell))
+        assert not found, f"“{found[0].strip()}”: write projection"
+    for name in re.findall(r'mha\.predict\("([^"]+)"\)', "\n".join(map(source, cells(path, "code")))):
+        asked = questions.question(name)
+        for text in (asked.ask, *asked.options, asked.because, *asked.wrong):
+            assert not re.search(r"(?i)\bmaps?\b", text), f"{name}: “{text}”: write projection"
+
+
+@each_of_the_walk
+def test_words_stand_before_each_code_cell(lesson):
+    """But before the imports, which are known, and a control that asks or answers itself."""
+    shown = [
+        cell
+        for cell in json.loads(lesson.read_text(encoding="utf-8"))["cells"]
+        if cell["metadata"].get("slideshow", {}).get("slide_type") != "notes"
+    ]
+    for before, cell in zip(shown, shown[1:], strict=False):
+        text = source(cell)
+        if cell["cell_type"] == "code" and not text.startswith(("mha.predict", "mha.reveal", "import ")):
+            words = before["cell_type"] == "markdown" and source(before).strip()
+            assert words, f"no words before:\n{text}"
