@@ -72,6 +72,10 @@ def test_a_wrong_answer_is_drawn_when_the_button_is_pressed(lab):
     output.get_by_role("button", name="Show it beside the right one").click()
     output.get_by_text("The first wrong block is that of sentence 1, head B").wait_for()
     output.locator(".mha-moves").first.wait_for()
-    names = output.locator(".mha-lane .mha-name")
+    names = output.locator(".mha-lane .mha-lane-name")
     assert names.all_text_contents() == ["The right one", "Yours"]
     assert output.get_by_role("group", name="Yours").count() == 1
+    for name, lane in zip(
+        names.all(), output.locator(".mha-lane").all(), strict=True
+    ):  # each above its own lane
+        assert abs(name.bounding_box()["y"] - lane.bounding_box()["y"]) < 2

@@ -734,7 +734,7 @@ class Lane {
     this.root = make("div", "mha-lane", parent);
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", lane.title);
-    if (shared.pictures.named) make("div", "mha-name", this.root).textContent = lane.title;
+    if (shared.pictures.named) make("div", "mha-lane-name", this.root).textContent = lane.title;
     this.facts = new Facts(this.root, shared.words);
     this.tape = new Tape(this.root, lane, { ...shared, painted }); // above: the picture's height changes
     this.picture = new Picture(this.root, lane, { ...shared, painted });
