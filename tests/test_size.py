@@ -1,6 +1,12 @@
 """What is read at one sitting stays short: functions, modules, the core."""
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
+from check_scripts import COMPILER
 from size import LIBRARY, code_lines, functions, script_lines, total
 
 MODULES = sorted(path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
@@ -26,3 +32,15 @@ def test_a_module_and_its_functions_can_be_read_at_a_sitting(path):
     assert code_lines(source) <= MOST_OF_A_MODULE
     long = {name: lines for name, lines in functions(source) if lines > MOST_OF_A_FUNCTION}
     assert not long, long
+
+
+def test_a_function_of_a_script_fits_on_a_screen():
+    node = shutil.which("node")
+    if not node or not COMPILER.exists():
+        pytest.skip("lengths of the scripts' functions need node and TypeScript: make lint")
+    scripts = sorted(LIBRARY.rglob("*.js"))
+    reader = Path(__file__).parents[1] / "tools" / "script_functions.mjs"
+    command = [node, reader, COMPILER.parents[1], *scripts]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert len(found) > 100 and {one["path"] for one in found} == set(map(str, scripts))
+    assert not [one for one in found if one["lines"] > MOST_OF_A_FUNCTION]

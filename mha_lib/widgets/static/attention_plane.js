@@ -135,6 +135,36 @@ function makeMovable(handle, svg, get, put) {
   svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && drag(event));
 }
 
+const set = (piece, values) => Object.entries(values).forEach(([name, value]) => piece.setAttribute(name, String(value)));
+
+/** Returns what moves the arrow, the context and the bars to where a query's numbers put them. */
+function picture(root, get) {
+  const find = (name) => [...root.querySelectorAll(`.mha-plane-${name}`)];
+  const [[arrow], [handle], [context], [taken]] = ["query", "handle", "context", "taken"].map(find);
+  const [shares, cells] = [find("share"), find("bar")];
+  const most = get("limit") * Math.max(...get("key_points").map((key) => Math.abs(key[0]) + Math.abs(key[1])));
+  return (now) => {
+    const query = get("query");
+    const [x, y] = place(get("plane"), query);
+    const [cx, cy] = place(get("triangle"), now.context);
+    set(arrow, { x2: x, y2: y });
+    set(handle, { transform: `translate(${x} ${y})`, "aria-valuenow": query[0], "aria-valuetext": query.map(shown).join(", ") });
+    set(handle.querySelector("text"), letterAt(query, get("limit")));
+    set(context, { cx, cy });
+    shares.forEach((line, i) => set(line, { x1: cx, y1: cy, "stroke-width": 1 + 7 * now.weights[i] }));
+    taken.textContent = `[${now.context.map(shown).join(", ")}]`;
+    const columns = [now.scores, now.scaled, now.weights];
+    cells.forEach((cell, i) => { // a row: three numbers of one key
+      const [row, column] = [Math.floor(i / columns.length), i % columns.length];
+      const number = columns[column][row];
+      const [from, long] = column === columns.length - 1 ? bar(number, 1, false) : bar(number, most, true);
+      cell.textContent = shown(number);
+      cell.style.setProperty("--from", `${from}%`);
+      cell.style.setProperty("--to", `${from + long}%`);
+    });
+  };
+}
+
 function render({ model, el }) {
   const get = (name) => model.get(name);
   const put = (query) => {
@@ -148,37 +178,15 @@ function render({ model, el }) {
   root.append(status);
   el.replaceChildren(root);
 
-  const find = (name) => [...root.querySelectorAll(`.mha-plane-${name}`)];
-  const [[arrow], [handle], [context], [taken]] = ["query", "handle", "context", "taken"].map(find);
-  const [shares, bars] = [find("share"), find("bar")];
+  const handle = root.querySelector(".mha-plane-handle");
   makeMovable(handle, handle.closest("svg"), get, put);
-
-  const set = (piece, values) => Object.entries(values).forEach(([name, value]) => piece.setAttribute(name, String(value)));
-  const most = get("limit") * Math.max(...get("key_points").map((key) => Math.abs(key[0]) + Math.abs(key[1])));
+  const drawPicture = picture(root, get);
   const draw = () => {
-    const query = get("query");
-    const now = attend(query, get("key_points"), get("value_points"), get("scale"));
-    const [x, y] = place(get("plane"), query);
-    const [cx, cy] = place(get("triangle"), now.context);
-    set(arrow, { x2: x, y2: y });
-    set(handle, { transform: `translate(${x} ${y})`, "aria-valuenow": query[0], "aria-valuetext": query.map(shown).join(", ") });
-    set(handle.querySelector("text"), letterAt(query, get("limit")));
-    set(context, { cx, cy });
-    shares.forEach((line, i) => set(line, { x1: cx, y1: cy, "stroke-width": 1 + 7 * now.weights[i] }));
-    const columns = [now.scores, now.scaled, now.weights];
-    bars.forEach((cell, i) => { // a row: three numbers of one key
-      const [row, column] = [Math.floor(i / columns.length), i % columns.length];
-      const number = columns[column][row];
-      const [from, long] = column === columns.length - 1 ? bar(number, 1, false) : bar(number, most, true);
-      cell.textContent = shown(number);
-      cell.style.setProperty("--from", `${from}%`);
-      cell.style.setProperty("--to", `${from + long}%`);
-    });
-    const said = { query, ...now };
-    const numbers = Object.fromEntries(Object.entries(said).map(([name, row]) => [name, row.map(shown).join(", ")]));
-    taken.textContent = `[${numbers.context}]`;
-    status.textContent = fill(get("text").status, numbers);
-    drawControls(query);
+    const now = attend(get("query"), get("key_points"), get("value_points"), get("scale"));
+    drawPicture(now);
+    drawControls(get("query"));
+    const said = Object.entries({ query: get("query"), ...now });
+    status.textContent = fill(get("text").status, Object.fromEntries(said.map(([name, row]) => [name, row.map(shown).join(", ")])));
   };
   model.on("change:query", draw);
   draw();

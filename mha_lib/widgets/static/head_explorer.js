@@ -251,74 +251,95 @@ function numbers(view) {
   return new Uint16Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
-/** The weights: those that came with the traits, and those that the kernel was asked for.
- * @param {Context} ctx @param {Model} model */
-function store(ctx, model) {
-  const { get, shape, total } = ctx;
-  const [, count, queries, keys] = shape;
-  const held = { weights: numbers(get("weights")), moved: numbers(get("moved")) };
-  /** @type {Map<string, Uint16Array>} */
-  const maps = new Map();
-  /** @type {Map<string, Uint16Array>} */
-  const lines = new Map();
-  let asked = 0;
-  /** @type {{heads: number[], index: number} | null} */
-  let waiting = null;
-  /** @param {number} head @returns {Numbers | undefined} */
-  const map = (head) => {
+/** The weights: those that came with the traits, and those that the kernel was asked for. */
+class Store {
+  /** @param {Context} ctx @param {Model} model */
+  constructor(ctx, model) {
+    this.ctx = ctx;
+    this.model = model;
+    this.held = { weights: numbers(ctx.get("weights")), moved: numbers(ctx.get("moved")) };
+    /** @type {Map<string, Uint16Array>} */
+    this.maps = new Map();
+    /** @type {Map<string, Uint16Array>} */
+    this.lines = new Map();
+    this.asked = 0;
+    /** @type {{heads: number[], index: number} | null} */
+    this.waiting = null; // what to ask next; null while no question is open
+  }
+
+  /** A head's weights, or what it moves, if they are here.
+   * @param {number} head @returns {Numbers | undefined} */
+  map(head) {
+    const { get, shape: [, count, queries, keys] } = this.ctx;
     const measure = /** @type {"weights" | "moved"} */ (get("measure"));
     const at = get("held").indexOf(Math.floor(head / count));
     const size = queries * keys;
     const start = (at * count + (head % count)) * size;
-    return at >= 0 ? held[measure].subarray(start, start + size) : maps.get(`${measure} ${head}`);
-  };
-  const lineKey = (/** @type {number} */ head, /** @type {number} */ index) => `${get("measure")} ${get("side")} ${index} ${head}`;
-  const send = (/** @type {number[]} */ heads, /** @type {number} */ index) => {
-    asked += 1;
-    model.set("ask", { id: asked, heads, measure: get("measure"), side: get("side"), index });
-    model.save_changes();
-  };
-  return {
-    map,
-    /** @param {number} head @param {number} index @returns {Numbers | undefined} */
-    line: (head, index) => {
-      const whole = map(head);
-      return whole ? line(whole, get("side"), index, shape) : lines.get(lineKey(head, index));
-    },
-    /** Ask for heads that are not here, and for a word's line in all heads; the last question wins.
-     * @param {number[]} heads @param {number} index */
-    need: (heads, index = -1) => {
-      const lacking = heads.filter((head) => !map(head));
-      const lineless = index >= 0 && Array.from({ length: total }, (_, head) => head)
-        .some((head) => !map(head) && !lines.has(lineKey(head, index)));
-      if (get("offline") || (!lacking.length && !lineless)) return;
-      if (waiting) waiting = { heads: lacking, index: lineless ? index : -1 };
-      else {
-        waiting = { heads: [], index: -1 };
-        send(lacking, lineless ? index : -1);
-      }
-    },
-    /** Take what the kernel sent, and ask what was wanted in the meantime. */
-    receive: () => {
-      const { heads, measure, side, index, maps: sent, line: row, id } = get("answer");
-      if (!heads) return;
-      const all = numbers(sent);
-      heads.forEach((/** @type {number} */ head, /** @type {number} */ i) =>
-        maps.set(`${measure} ${head}`, all.slice(i * queries * keys, (i + 1) * queries * keys)));
-      const length = side === "query" ? keys : queries;
-      if (row) for (let head = 0; head < total; head += 1)
-        lines.set(`${measure} ${side} ${index} ${head}`, numbers(row).slice(head * length, (head + 1) * length));
-      if (id !== asked) return;
-      const next = waiting;
-      waiting = null;
-      if (next && (next.heads.length || next.index >= 0)) {
-        waiting = { heads: [], index: -1 };
-        send(next.heads.filter((head) => !map(head)), next.index);
-      }
-    },
-  };
+    return at >= 0 ? this.held[measure].subarray(start, start + size) : this.maps.get(`${measure} ${head}`);
+  }
+
+  /** @param {number} head @param {number} index @returns {Numbers | undefined} */
+  line(head, index) {
+    const { get, shape } = this.ctx;
+    const whole = this.map(head);
+    return whole ? line(whole, get("side"), index, shape) : this.lines.get(this.lineKey(head, index));
+  }
+
+  /** @param {number} head @param {number} index */
+  lineKey(head, index) {
+    const { get } = this.ctx;
+    return `${get("measure")} ${get("side")} ${index} ${head}`;
+  }
+
+  /** Ask for heads that are not here, and for a word's line in all heads; the last question wins.
+   * @param {number[]} heads @param {number} index */
+  need(heads, index = -1) {
+    const lacking = heads.filter((head) => !this.map(head));
+    const lineless = index >= 0 && everyHead(this.ctx).some((head) => !this.map(head) && !this.lines.has(this.lineKey(head, index)));
+    if (this.ctx.get("offline") || (!lacking.length && !lineless)) return;
+    const question = { heads: lacking, index: lineless ? index : -1 };
+    if (this.waiting) this.waiting = question;
+    else this.ask(question);
+  }
+
+  /** @param {{heads: number[], index: number}} question */
+  ask({ heads, index }) {
+    const { get } = this.ctx;
+    this.waiting = { heads: [], index: -1 };
+    this.asked += 1;
+    this.model.set("ask", { id: this.asked, heads, measure: get("measure"), side: get("side"), index });
+    this.model.save_changes();
+  }
+
+  /** Take what the kernel sent, and ask what was wanted in the meantime. */
+  receive() {
+    const { heads, id } = this.ctx.get("answer");
+    if (!heads) return;
+    this.keep(this.ctx.get("answer"));
+    if (id !== this.asked) return;
+    const next = this.waiting;
+    this.waiting = null;
+    if (!next || (!next.heads.length && next.index < 0)) return;
+    this.ask({ heads: next.heads.filter((head) => !this.map(head)), index: next.index });
+  }
+
+  /** @param {any} answer */
+  keep({ heads, measure, side, index, maps, line: row }) {
+    const [, , queries, keys] = this.ctx.shape;
+    const [all, size] = [numbers(maps), queries * keys];
+    heads.forEach((/** @type {number} */ head, /** @type {number} */ i) =>
+      this.maps.set(`${measure} ${head}`, all.slice(i * size, (i + 1) * size)));
+    if (!row) return;
+    const [lines, length] = [numbers(row), side === "query" ? keys : queries];
+    for (const head of everyHead(this.ctx))
+      this.lines.set(`${measure} ${side} ${index} ${head}`, lines.slice(head * length, (head + 1) * length));
+  }
 }
-/** @typedef {ReturnType<typeof store>} Store */
+
+/** @param {Context} ctx @returns {number[]} */
+function everyHead(ctx) {
+  return Array.from({ length: ctx.total }, (_, head) => head);
+}
 
 /** A picture of numbers, a pixel a cell, each in the colour that `inks` has for it.
  * @param {number} rows @param {number} columns @param {Numbers} cells @param {Uint32Array} inks */
@@ -334,101 +355,125 @@ function paint(rows, columns, cells, inks) {
 
 // ---- the overview: every head a thumbnail
 
-/** @param {Context} ctx @param {Store} weights */
-function overview(ctx, weights) {
-  const { get, text, shape, total } = ctx;
-  const [blocks, count, queries, keys] = shape;
-  const grid = make("div", { class: "mha-heads-grid", role: "group", "aria-label": text.overview });
-  const open = make("button", { type: "button", class: "mha-heads-open", hidden: true, onclick: () => openPicked() });
-  /** @type {Set<number>} */
-  let picked = new Set();
-  /** @type {number[]} */
-  let order = [];
-  let focus = 0;
-  let whose = -1; // the word whose line is shown; -1 for whole maps
-  const openPicked = () => show(ctx, [...picked].sort((a, b) => a - b));
-  // A sorted list may wrap where the page is narrow; blocks stay rows.
-  const columns = () => (get("order") < 0 && blocks > 1 ? count : Math.max(1, Math.min(count, blocks > 1 ? 12 : 8, Math.floor((grid.clientWidth || 700) / 54))));
+class Overview {
+  /** @param {Context} ctx @param {Store} weights */
+  constructor(ctx, weights) {
+    this.ctx = ctx;
+    this.weights = weights;
+    this.grid = make("div", { class: "mha-heads-grid", role: "group", "aria-label": ctx.text.overview });
+    this.opener = make("button", { type: "button", class: "mha-heads-open", hidden: true, onclick: () => this.openPicked() });
+    this.el = make("div", { class: "mha-heads-overview" }, this.grid, this.opener);
+    /** @type {Set<number>} */
+    this.picked = new Set();
+    /** @type {number[]} */
+    this.order = [];
+    this.focus = 0;
+    this.whose = -1; // the word whose line is shown; -1 for whole maps
+  }
 
-  const pick = (/** @type {number} */ head) => {
-    if (!picked.delete(head)) picked.add(head);
-    mark();
-  };
-  const mark = () => {
-    buttons().forEach((button, i) => {
-      button.setAttribute("aria-pressed", String(picked.has(order[i])));
-      button.tabIndex = i === focus ? 0 : -1;
-    });
-    open.hidden = picked.size === 0;
-    open.textContent = fill(text.open, { count: picked.size });
-  };
-  /** @returns {HTMLButtonElement[]} */
-  const buttons = () => [...grid.querySelectorAll("button")];
-  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
-    if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (event.key === " ") pick(order[focus]);
-    else if (event.key === "Enter") (picked.has(order[focus]) ? openPicked : () => show(ctx, [order[focus]]))();
-    else {
-      const to = step(event.key, focus, total, columns());
-      if (to === focus && !event.key.startsWith("Arrow")) return;
-      focus = to;
-      mark();
-      buttons()[focus].focus();
-    }
-    event.preventDefault();
-  };
-  const onclick = (/** @type {MouseEvent} */ event, /** @type {number} */ i) => {
-    focus = i;
-    if (event.ctrlKey || event.metaKey) pick(order[i]);
-    else if (event.detail) show(ctx, [order[i]]); // 0: a key pressed it, which onkeydown has done
-  };
+  draw() {
+    const { get, shape: [, , queries, keys], total } = this.ctx;
+    const score = get("scores")[get("order")];
+    const ready = score && score.values ? score : undefined;
+    this.order = sorted(ready, total);
+    if (this.whose >= 0) this.weights.need([], this.whose);
+    const columns = this.columns();
+    this.grid.style.setProperty("--columns", String(columns));
+    this.grid.classList.toggle("mha-heads-strips", this.whose >= 0);
+    this.grid.style.setProperty("--thumb", `${Math.max(38, Math.min(120, 480 / Math.ceil(total / columns) - 22))}px`);
+    this.grid.style.setProperty("--ratio", String(Math.min(2, Math.max(0.4, keys / Math.max(queries, 1)))));
+    this.grid.replaceChildren(...this.order.map((head, i) => this.thumbnail(head, i, ready)));
+    this.picked = new Set([...this.picked].filter((head) => head < total));
+    this.mark();
+  }
 
-  const picture = (/** @type {number} */ head) => {
-    if (whose >= 0) {
-      const row = weights.line(head, whose);
-      return row ? paint(1, row.length, row, ctx.inks.thousandths) : make("span", {}, get("offline") ? text.absent : text.loading);
-    }
-    const small = get("small_shape");
-    if (small.length) {
-      const all = new Uint8Array(get("small").buffer, get("small").byteOffset, get("small").byteLength);
-      const size = small[0] * small[1];
-      return paint(small[0], small[1], all.subarray(head * size, (head + 1) * size), ctx.inks.shades);
-    }
-    const [cells, rows, wide] = pool(/** @type {Numbers} */ (weights.map(head)), queries, keys);
-    return paint(rows, wide, cells, ctx.inks.thousandths);
-  };
-  const thumbnail = (/** @type {number} */ head, /** @type {number} */ i, /** @type {any} */ score) => {
+  /** A sorted list may wrap where the page is narrow; blocks stay rows. */
+  columns() {
+    const { get, shape: [blocks, count] } = this.ctx;
+    if (get("order") < 0 && blocks > 1) return count;
+    return Math.max(1, Math.min(count, blocks > 1 ? 12 : 8, Math.floor((this.grid.clientWidth || 700) / 54)));
+  }
+
+  /** @param {number} head @param {number} i @param {any} score */
+  thumbnail(head, i, score) {
+    const { ctx, weights } = this;
+    const { text } = ctx;
     const value = score && score.values[head] !== null ? score.values[head].toFixed(2) : text.none;
     const label = score ? fill(text.thumbnail_score, { name: ctx.name(head), score: score.name, value }) : fill(text.thumbnail, { name: ctx.name(head) });
     const first = score && i === 0;
     return make("button", { type: "button", class: `mha-heads-thumb${first ? " mha-heads-first" : ""}`, "data-head": head,
-      "aria-label": first ? `${label}, ${text.best}` : label, style: ctx.style(head), onkeydown,
+      "aria-label": first ? `${label}, ${text.best}` : label, style: ctx.style(head),
+      onkeydown: (/** @type {KeyboardEvent} */ e) => this.onkeydown(e),
       onkeyup: (/** @type {KeyboardEvent} */ e) => e.key === " " && e.preventDefault(),
-      onclick: (/** @type {MouseEvent} */ e) => onclick(e, i),
-      onpointermove: (/** @type {PointerEvent} */ e) => readOut(ctx, weights, head, whose, e) },
+      onclick: (/** @type {MouseEvent} */ e) => this.onclick(e, i),
+      onpointermove: (/** @type {PointerEvent} */ e) => readOut(ctx, weights, head, this.whose, e) },
       make("span", { class: "mha-heads-name" }, `${first ? "★ " : ""}${ctx.name(head)}`),
-      ...(score ? [make("span", { class: "mha-heads-name" }, value)] : []), picture(head));
-  };
-  return {
-    el: make("div", { class: "mha-heads-overview" }, grid, open),
-    /** @param {number} index */
-    choose: (index) => { whose = index; },
-    whose: () => whose,
-    draw: () => {
-      const score = get("scores")[get("order")];
-      const ready = score && score.values ? score : undefined;
-      order = sorted(ready, total);
-      if (whose >= 0) weights.need([], whose);
-      grid.style.setProperty("--columns", String(columns()));
-      grid.classList.toggle("mha-heads-strips", whose >= 0);
-      grid.style.setProperty("--thumb", `${Math.max(38, Math.min(120, 480 / Math.ceil(total / columns()) - 22))}px`);
-      grid.style.setProperty("--ratio", String(Math.min(2, Math.max(0.4, keys / Math.max(queries, 1)))));
-      grid.replaceChildren(...order.map((head, i) => thumbnail(head, i, ready)));
-      picked = new Set([...picked].filter((head) => head < total));
-      mark();
-    },
-    focus: () => buttons()[focus]?.focus(),
-  };
+      ...(score ? [make("span", { class: "mha-heads-name" }, value)] : []), this.picture(head));
+  }
+
+  /** @param {number} head */
+  picture(head) {
+    const { get, text, shape: [, , queries, keys], inks: ink } = this.ctx;
+    if (this.whose >= 0) {
+      const row = this.weights.line(head, this.whose);
+      return row ? paint(1, row.length, row, ink.thousandths) : make("span", {}, get("offline") ? text.absent : text.loading);
+    }
+    const [rows, wide] = get("small_shape");
+    if (rows) {
+      const all = new Uint8Array(get("small").buffer, get("small").byteOffset, get("small").byteLength);
+      return paint(rows, wide, all.subarray(head * rows * wide, (head + 1) * rows * wide), ink.shades);
+    }
+    const [cells, high, across] = pool(/** @type {Numbers} */ (this.weights.map(head)), queries, keys);
+    return paint(high, across, cells, ink.thousandths);
+  }
+
+  openPicked() {
+    show(this.ctx, [...this.picked].sort((a, b) => a - b));
+  }
+
+  /** @param {number} head */
+  pick(head) {
+    if (!this.picked.delete(head)) this.picked.add(head);
+    this.mark();
+  }
+
+  mark() {
+    this.buttons().forEach((button, i) => {
+      button.setAttribute("aria-pressed", String(this.picked.has(this.order[i])));
+      button.tabIndex = i === this.focus ? 0 : -1;
+    });
+    this.opener.hidden = this.picked.size === 0;
+    this.opener.textContent = fill(this.ctx.text.open, { count: this.picked.size });
+  }
+
+  /** @returns {HTMLButtonElement[]} */
+  buttons() {
+    return [...this.grid.querySelectorAll("button")];
+  }
+
+  /** @param {KeyboardEvent} event */
+  onkeydown(event) {
+    if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    const head = this.order[this.focus];
+    if (event.key === " ") this.pick(head);
+    else if (event.key === "Enter" && this.picked.has(head)) this.openPicked();
+    else if (event.key === "Enter") show(this.ctx, [head]);
+    else {
+      const to = step(event.key, this.focus, this.ctx.total, this.columns());
+      if (to === this.focus && !event.key.startsWith("Arrow")) return;
+      this.focus = to;
+      this.mark();
+      this.buttons()[to].focus();
+    }
+    event.preventDefault();
+  }
+
+  /** @param {MouseEvent} event @param {number} i */
+  onclick(event, i) {
+    this.focus = i;
+    if (event.ctrlKey || event.metaKey) this.pick(this.order[i]);
+    else if (event.detail) show(this.ctx, [this.order[i]]); // 0: a key pressed it, which onkeydown has done
+  }
 }
 
 /** Open some heads.
@@ -516,103 +561,161 @@ function namesOf(ctx, side, cell, left) {
   return make("svg", { class: below ? "mha-heads-below" : "mha-heads-left", "aria-hidden": "true", ...size }, ...nodes);
 }
 
-/** @param {Context} ctx @param {Store} weights @param {(index: number) => void} point @param {(index: number) => void} hold */
-function heatmaps(ctx, weights, point, hold) {
-  const { get, text, shape, words } = ctx;
-  const [, , queries, keys] = shape;
-  const id = `mha-heads-${Math.random().toString(36).slice(2)}`;
-  const el = make("div", { class: "mha-heads-maps" });
-  let zoom = 0;
-  let page = 900;
-  let cell = NUMBERED;
-  /** @type {Array<{frame: HTMLElement, head: number, marks: any}>} */
-  let frames = [];
+/** @typedef {{point: (index: number) => void, hold: (index: number) => void}} Pointing what a pointer at a word does */
+/** @typedef {{frame: HTMLElement, head: number, marks: any}} Framed a head's map in the frame that it scrolls in */
 
-  const left = () => 8 + Math.max(0, ...words.query.map((/** @type {string} */ word) => wordWidth(shorten(word))));
-  const sizes = () => zooms(cellSize(get("shown").length, queries, keys, Math.max(90, page - (labelled() ? left() : 2) - 24)));
-  const labelled = () => get("shown").length <= 4 || zoom > 0;
+class Heatmaps {
+  /** @param {Context} ctx @param {Store} weights @param {Pointing} pointing */
+  constructor(ctx, weights, pointing) {
+    this.ctx = ctx;
+    this.weights = weights;
+    this.pointing = pointing;
+    this.id = `mha-heads-${Math.random().toString(36).slice(2)}`;
+    this.el = make("div", { class: "mha-heads-maps" });
+    this.zoom = 0;
+    this.page = 900;
+    this.cell = NUMBERED;
+    /** @type {Framed[]} */
+    this.frames = [];
+  }
 
-  const drawMarks = (/** @type {{frame: HTMLElement, head: number, marks: any}} */ { frame, head, marks }) => {
-    const map = weights.map(head);
-    if (map) marks.replaceChildren(...marksOf(ctx, map, cell, inSight(frame, cell, queries, keys), id));
-  };
-  const bodyOf = (/** @type {number} */ head) => {
-    const map = weights.map(head);
-    const [width, height] = [keys * cell, queries * cell];
+  draw() {
+    const shown = this.ctx.get("shown");
+    this.weights.need(shown);
+    this.zoom = Math.min(this.zoom, this.sizes().length - 1);
+    this.cell = this.sizes()[this.zoom];
+    this.frames = [];
+    this.el.replaceChildren(...shown.map((/** @type {number} */ head) => this.figure(head)));
+    this.frames.forEach((one) => this.drawMarks(one));
+  }
+
+  left() {
+    return 8 + Math.max(0, ...this.ctx.words.query.map((/** @type {string} */ word) => wordWidth(shorten(word))));
+  }
+
+  labelled() {
+    return this.ctx.get("shown").length <= 4 || this.zoom > 0;
+  }
+
+  sizes() {
+    const { get, shape: [, , queries, keys] } = this.ctx;
+    const room = this.page - (this.labelled() ? this.left() : 2) - 24;
+    return zooms(cellSize(get("shown").length, queries, keys, Math.max(90, room)));
+  }
+
+  canZoom() {
+    return [this.zoom > 0, this.zoom < this.sizes().length - 1];
+  }
+
+  /** Say whether another width of the page changes the cells. @param {number} width */
+  resize(width) {
+    this.page = width;
+    return this.sizes()[Math.min(this.zoom, this.sizes().length - 1)] !== this.cell;
+  }
+
+  /** @param {number} head */
+  figure(head) {
+    const { ctx, cell } = this;
+    const name = fill(ctx.text.head, { name: ctx.name(head) });
+    const { body: drawn, marks } = this.bodyOf(head);
+    const names = this.labelled() ? [namesOf(ctx, "query", cell, this.left()), drawn, make("span"), namesOf(ctx, "key", cell, this.left())] : [drawn];
+    const zoomed = { class: "mha-heads-frame mha-heads-zoomed", tabindex: "0", role: "group", "aria-label": name };
+    const frame = make("div", this.zoom ? zoomed : { class: "mha-heads-frame" }, make("div", { class: "mha-heads-body-grid" }, ...names));
+    frame.addEventListener("scroll", () => this.scrollTo(frame));
+    this.frames.push({ frame, head, marks });
+    return make("figure", { style: ctx.style(head) }, make("figcaption", {}, name), frame);
+  }
+
+  /** Let every map show what one of them was scrolled to. @param {HTMLElement} frame */
+  scrollTo(frame) {
+    for (const other of this.frames) {
+      other.frame.scrollLeft = frame.scrollLeft;
+      other.frame.scrollTop = frame.scrollTop;
+      this.drawMarks(other);
+    }
+  }
+
+  /** @param {Framed} framed */
+  drawMarks({ frame, head, marks }) {
+    const [, , queries, keys] = this.ctx.shape;
+    const map = this.weights.map(head);
+    if (map) marks.replaceChildren(...marksOf(this.ctx, map, this.cell, inSight(frame, this.cell, queries, keys), this.id));
+  }
+
+  /** @param {number} head */
+  bodyOf(head) {
+    const { ctx, cell } = this;
+    const { get, text } = ctx;
+    const map = this.weights.map(head);
     const marks = make("g");
-    let canvas = null;
-    const at = (/** @type {(index: number) => void} */ act) => (/** @type {PointerEvent} */ event) => {
-      const box = svg.getBoundingClientRect();
-      const query = get("side") === "query";
-      const i = Math.floor((query ? event.clientY - box.top - 3 : event.clientX - box.left - 3) / cell);
-      if (i >= 0 && i < (query ? queries : keys)) act(i);
-    };
-    const svg = make("svg", { width: width + 6, height: height + 6, viewBox: `-3 -3 ${width + 6} ${height + 6}`, role: "img",
-      "aria-label": fill(text.map, { name: ctx.name(head), size: text.size }), onpointermove: at(point), onpointerup: at(hold) },
+    const svg = this.surface(head);
+    if (!map) {
+      svg.append(make("text", { x: 8, y: 24 }, get("offline") ? text.absent : text.loading));
+      return { body: make("div", { class: "mha-heads-map" }, svg), marks };
+    }
+    svg.append(marks, wrongSums(ctx, head, map, cell), ...this.wordFrame());
+    return { body: make("div", { class: "mha-heads-map" }, this.colours(map), svg), marks };
+  }
+
+  /** What lies over a map's colours, and is pointed at. @param {number} head */
+  surface(head) {
+    const { ctx, cell, id } = this;
+    const { text, shape: [, , queries, keys] } = ctx;
+    const [width, height] = [keys * cell + 6, queries * cell + 6];
+    const { point, hold } = this.pointing;
+    return make("svg", { width, height, viewBox: `-3 -3 ${width} ${height}`, role: "img",
+      "aria-label": fill(text.map, { name: ctx.name(head), size: text.size }),
+      onpointermove: (/** @type {PointerEvent} */ e) => this.at(e, point), onpointerup: (/** @type {PointerEvent} */ e) => this.at(e, hold) },
       make("defs", {}, make("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
         make("rect", { width: 2, height: 6, class: "mha-heads-ink" }))));
-    if (map) {
-      // Below a pixel a cell the largest of its neighbours is drawn, so that no thin line is lost.
-      const [cells, rows, columns] = cell < 1 ? pool(map, queries, keys, Math.ceil(Math.max(width, height))) : [map, queries, keys];
-      canvas = paint(rows, columns, cells, ctx.inks.thousandths);
-      canvas.setAttribute("style", `width:${width}px;height:${height}px`);
-      svg.append(marks, wrongSums(ctx, head, map, cell));
-      const out = cell < 10 ? 2 : 0; // a small row would vanish under its own frame
-      for (const [frame, pen] of [["outer", out ? 3 : 5], ["inner", out ? 1.2 : 2.5]])
-        svg.append(make("rect", { class: `mha-heads-${frame}`, x: -out, y: -out, width: width + 2 * out, height: height + 2 * out, "stroke-width": pen, rx: 2 }));
-    } else svg.append(make("text", { x: 8, y: 24 }, get("offline") ? text.absent : text.loading));
-    return { body: make("div", { class: "mha-heads-map" }, ...(canvas ? [canvas] : []), svg), marks };
-  };
-  const figure = (/** @type {number} */ head) => {
-    const { body: drawn, marks } = bodyOf(head);
-    const body = make("div", { class: "mha-heads-body-grid" }, ...(labelled() ? [namesOf(ctx, "query", cell, left()), drawn, make("span"), namesOf(ctx, "key", cell, left())] : [drawn]));
-    const frame = make("div", zoom ? { class: "mha-heads-frame mha-heads-zoomed", tabindex: "0", role: "group",
-      "aria-label": fill(text.head, { name: ctx.name(head) }) } : { class: "mha-heads-frame" }, body);
-    const entry = { frame, head, marks };
-    frame.addEventListener("scroll", () => {
-      for (const other of frames) {
-        other.frame.scrollLeft = frame.scrollLeft;
-        other.frame.scrollTop = frame.scrollTop;
-        drawMarks(other);
-      }
-    });
-    frames.push(entry);
-    return make("figure", { style: ctx.style(head) }, make("figcaption", {}, fill(text.head, { name: ctx.name(head) })), frame);
-  };
-  return {
-    el,
-    canZoom: () => [zoom > 0, zoom < sizes().length - 1],
-    /** @param {number} by */
-    zoom: (by) => { zoom += by; },
-    /** Say whether another width of the page changes the cells. @param {number} width */
-    resize: (width) => {
-      page = width;
-      return sizes()[Math.min(zoom, sizes().length - 1)] !== cell;
-    },
-    draw: () => {
-      weights.need(get("shown"));
-      zoom = Math.min(zoom, sizes().length - 1);
-      cell = sizes()[zoom];
-      frames = [];
-      el.replaceChildren(...get("shown").map(figure));
-      frames.forEach(drawMarks);
-    },
-    /** Move the frame to the chosen word, and the word into sight. @param {boolean} follow */
-    frame: (follow) => {
-      const query = get("side") === "query";
-      const at = get(get("side")) * cell;
-      const out = cell < 10 ? 2 : 0;
-      const [length, thick] = [(query ? keys : queries) * cell + 2 * out, cell + 2 * out];
-      for (const rect of el.querySelectorAll(".mha-heads-outer, .mha-heads-inner")) {
-        const place = query ? { x: -out, y: at - out, width: length, height: thick } : { x: at - out, y: -out, width: thick, height: length };
-        for (const [name, value] of Object.entries(place)) rect.setAttribute(name, String(value));
-      }
-      if (follow && zoom) for (const { frame } of frames) {
-        if (query) frame.scrollTop = at - frame.clientHeight / 3;
-        else frame.scrollLeft = at - frame.clientWidth / 3;
-      }
-    },
-  };
+  }
+
+  /** Do something with the word that is pointed at. @param {PointerEvent} event @param {(index: number) => void} act */
+  at(event, act) {
+    const { get, shape: [, , queries, keys] } = this.ctx;
+    const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
+    const query = get("side") === "query";
+    const i = Math.floor((query ? event.clientY - box.top - 3 : event.clientX - box.left - 3) / this.cell);
+    if (i >= 0 && i < (query ? queries : keys)) act(i);
+  }
+
+  /** A map's colours. Below a pixel a cell the largest of its neighbours is drawn, so that no thin line is lost.
+   * @param {Numbers} map */
+  colours(map) {
+    const { ctx, cell } = this;
+    const [, , queries, keys] = ctx.shape;
+    const [width, height] = [keys * cell, queries * cell];
+    const [cells, rows, columns] = cell < 1 ? pool(map, queries, keys, Math.ceil(Math.max(width, height))) : [map, queries, keys];
+    const canvas = paint(rows, columns, cells, ctx.inks.thousandths);
+    canvas.setAttribute("style", `width:${width}px;height:${height}px`);
+    return canvas;
+  }
+
+  /** Pixels by which the frame of a word stands out: a small row would vanish under its own frame. */
+  out() {
+    return this.cell < 10 ? 2 : 0;
+  }
+
+  wordFrame() {
+    const pens = this.out() ? { outer: 3, inner: 1.2 } : { outer: 5, inner: 2.5 };
+    return Object.entries(pens).map(([name, pen]) => make("rect", { class: `mha-heads-${name}`, "stroke-width": pen, rx: 2 }));
+  }
+
+  /** Move the frame to the chosen word, and the word into sight. @param {boolean} follow */
+  frame(follow) {
+    const { get, shape: [, , queries, keys] } = this.ctx;
+    const query = get("side") === "query";
+    const at = get(get("side")) * this.cell;
+    const out = this.out();
+    const [length, thick] = [(query ? keys : queries) * this.cell + 2 * out, this.cell + 2 * out];
+    const place = query ? { x: -out, y: at - out, width: length, height: thick } : { x: at - out, y: -out, width: thick, height: length };
+    for (const rect of this.el.querySelectorAll(".mha-heads-outer, .mha-heads-inner"))
+      for (const [name, value] of Object.entries(place)) rect.setAttribute(name, String(value));
+    if (follow && this.zoom) for (const { frame } of this.frames) {
+      if (query) frame.scrollTop = at - frame.clientHeight / 3;
+      else frame.scrollLeft = at - frame.clientWidth / 3;
+    }
+  }
 }
 
 // ---- one word: its lines and its numbers
@@ -648,86 +751,117 @@ function linesOf(ctx, shown, rows, index, wide) {
   return [...paths, ...told];
 }
 
-/** @param {Context} ctx @param {Store} weights @param {(index: number) => void} point @param {(index: number) => void} hold */
-function look(ctx, weights, point, hold) {
-  const { get, text, words } = ctx;
-  const id = `mha-heads-${Math.random().toString(36).slice(2)}`;
-  const list = make("div", { class: "mha-heads-queries", role: "radiogroup" });
-  const lines = make("svg", { class: "mha-heads-lines", "aria-hidden": "true" });
-  const table = make("table");
-  const el = make("div", { class: "mha-heads-look", tabindex: "0", role: "group", "aria-label": text.numbers }, list, lines, table);
-  /** @type {HTMLInputElement[]} */
-  let radios = [];
-  /** @type {HTMLElement[][]} */
-  let cells = []; // a list a head: a cell a word, and the sum
-  const side = () => /** @type {"query" | "key"} */ (get("side"));
-  const chosen = () => words[side()];
-  const others = () => words[side() === "query" ? "key" : "query"];
-  // Pixels between the words: for the lines, and for the letters at their ends.
-  const wide = () => (el.closest(".mha-heads")?.clientWidth < 480 ? 46 : 76) + lettersWide(get("shown").length);
+class Look {
+  /** @param {Context} ctx @param {Store} weights @param {Pointing} pointing */
+  constructor(ctx, weights, pointing) {
+    this.ctx = ctx;
+    this.weights = weights;
+    this.pointing = pointing;
+    this.id = `mha-heads-${Math.random().toString(36).slice(2)}`;
+    this.list = make("div", { class: "mha-heads-queries", role: "radiogroup" });
+    this.lines = make("svg", { class: "mha-heads-lines", "aria-hidden": "true" });
+    this.table = make("table");
+    this.el = make("div", { class: "mha-heads-look", tabindex: "0", role: "group", "aria-label": ctx.text.numbers }, this.list, this.lines, this.table);
+    /** @type {HTMLInputElement[]} */
+    this.radios = [];
+    /** @type {HTMLElement[][]} */
+    this.cells = []; // a list a head: a cell a word, and the sum
+  }
 
-  const makeList = () => {
-    const name = side() === "query" ? text.queries : text.keys;
-    radios = chosen().map((/** @type {string} */ word, /** @type {number} */ i) => make("input", { type: "radio", name: id, value: i, onchange: () => ctx.put({ [side()]: i }) }));
-    list.setAttribute("aria-label", name);
-    list.replaceChildren(make("div", { class: "mha-heads-top", "aria-hidden": "true" }, name),
-      ...chosen().map((/** @type {string} */ word, /** @type {number} */ i) => make("label", { title: word, onpointerenter: () => point(i), onpointerup: () => hold(i) },
-        radios[i], make("span", { dir: "auto" }, word))));
-  };
-  const makeTable = (/** @type {number[]} */ shown) => {
-    const count = others().length;
-    const name = side() === "query" ? text.keys : text.queries;
-    cells = shown.map((head) => Array.from({ length: count + 1 }, () => make("td", { style: ctx.style(head) })));
-    const across = (/** @type {number} */ i) => cells.map((column) => column[i]);
+  side() {
+    return /** @type {"query" | "key"} */ (this.ctx.get("side"));
+  }
+
+  /** The words to choose from. @returns {string[]} */
+  chosen() {
+    return this.ctx.words[this.side()];
+  }
+
+  /** The words whose weights are shown. @returns {string[]} */
+  others() {
+    return this.ctx.words[this.side() === "query" ? "key" : "query"];
+  }
+
+  arrange() {
+    this.makeList();
+    this.makeTable(this.ctx.get("shown"));
+  }
+
+  makeList() {
+    const { ctx, pointing } = this;
+    const side = this.side();
+    const name = side === "query" ? ctx.text.queries : ctx.text.keys;
+    this.radios = this.chosen().map((_, i) => make("input", { type: "radio", name: this.id, value: i, onchange: () => ctx.put({ [side]: i }) }));
+    this.list.setAttribute("aria-label", name);
+    this.list.replaceChildren(make("div", { class: "mha-heads-top", "aria-hidden": "true" }, name),
+      ...this.chosen().map((word, i) => make("label", { title: word, onpointerenter: () => pointing.point(i), onpointerup: () => pointing.hold(i) },
+        this.radios[i], make("span", { dir: "auto" }, word))));
+  }
+
+  /** @param {number[]} shown */
+  makeTable(shown) {
+    const { ctx } = this;
+    const { text } = ctx;
+    const count = this.others().length;
+    this.cells = shown.map((head) => Array.from({ length: count + 1 }, () => make("td", { style: ctx.style(head) })));
+    const across = (/** @type {number} */ i) => this.cells.map((column) => column[i]);
     const foot = make("tfoot", {}, make("tr", {}, make("th", { scope: "row" }, text.sum), ...across(count)));
-    table.replaceChildren(make("caption"),
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, name), ...shown.map((head) =>
+    this.table.replaceChildren(make("caption"),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, this.side() === "query" ? text.keys : text.queries), ...shown.map((head) =>
         make("th", { scope: "col", style: ctx.style(head) }, make("span", {}, ctx.name(head)))))),
-      make("tbody", {}, ...others().map((/** @type {string} */ word, /** @type {number} */ i) =>
+      make("tbody", {}, ...this.others().map((word, i) =>
         make("tr", {}, make("th", { scope: "row", title: word, dir: "auto" }, word), ...across(i)))),
-      ...(get("measure") === "weights" ? [foot] : []));
-  };
-  const drawNumbers = (/** @type {number[]} */ shown, /** @type {Array<Numbers | undefined>} */ rows, /** @type {number} */ index) => {
-    table.caption.textContent = fill(side() === "query" ? text.caption_query : text.caption_key, { word: chosen()[index] });
+      ...(ctx.get("measure") === "weights" ? [foot] : []));
+  }
+
+  /** Show the chosen word, and say what the heads do with it. @param {boolean} follow */
+  draw(follow) {
+    const { ctx, el, lines } = this;
+    const { get, words } = ctx;
+    const index = get(this.side());
+    if (!this.chosen().length) return "";
+    const shown = get("shown");
+    const rows = shown.map((/** @type {number} */ head) => this.weights.line(head, index));
+    this.radios.forEach((radio, i) => { radio.checked = i === index; });
+    // Pixels between the words: for the lines, and for the letters at their ends.
+    const wide = (el.closest(".mha-heads")?.clientWidth < 480 ? 46 : 76) + lettersWide(shown.length);
+    lines.setAttribute("width", String(wide));
+    lines.setAttribute("height", String((Math.max(words.query.length, words.key.length) + 1) * ROW));
+    lines.replaceChildren(...linesOf(ctx, shown, rows, index, wide));
+    this.drawNumbers(shown, rows, index);
+    const place = (index + 1.5) * ROW - el.scrollTop; // show it in a long list, too
+    if (follow && (place < 2 * ROW || place > el.clientHeight - ROW)) el.scrollTop += place - el.clientHeight / 2;
+    return say(ctx, shown, rows, index);
+  }
+
+  /** @param {number[]} shown @param {Array<Numbers | undefined>} rows @param {number} index */
+  drawNumbers(shown, rows, index) {
+    const { text } = this.ctx;
+    this.table.caption.textContent = fill(this.side() === "query" ? text.caption_query : text.caption_key, { word: this.chosen()[index] });
     shown.forEach((head, n) => {
       const row = rows[n];
-      others().forEach((/** @type {string} */ _, /** @type {number} */ i) => {
-        const [cell, value] = [cells[n][i], row ? row[i] : MASKED];
+      for (let i = 0; i < this.others().length; i += 1) {
+        const [cell, value] = [this.cells[n][i], row ? row[i] : MASKED];
         const told = row ? number(value, text) : text.loading;
-        if (cell.textContent === told) return; // most cells of a long text are the same 0.000
+        if (cell.textContent === told) continue; // most cells of a long text are the same 0.000
         cell.textContent = told;
         cell.className = row && value === MASKED ? "mha-heads-hatch" : "";
         cell.style.backgroundSize = `${value < MASKED ? Math.min(100, value / 10) : 0}% 4px`;
-      });
-      const sum = ctx.sums[side()][head * chosen().length + index];
-      const off = side() === "query" && row && ctx.off(head, index, row, true);
-      const shownSum = side() === "query" || sum === NAN ? number(sum, text) : `${Math.floor(sum / 100)}.${String(sum % 100).padStart(2, "0")}`;
-      cells[n][others().length].textContent = off ? `${shownSum} ${text.off}` : shownSum;
-      cells[n][others().length].classList.toggle("mha-heads-wrong", Boolean(off));
+      }
+      this.drawSum(this.cells[n][this.others().length], head, row, index);
     });
-  };
-  return {
-    el,
-    arrange: () => {
-      makeList();
-      makeTable(get("shown"));
-    },
-    /** @param {boolean} follow */
-    draw: (follow) => {
-      const index = get(side());
-      if (!chosen().length) return "";
-      const shown = get("shown");
-      const rows = shown.map((/** @type {number} */ head) => weights.line(head, index));
-      radios.forEach((radio, i) => { radio.checked = i === index; });
-      lines.setAttribute("width", String(wide()));
-      lines.setAttribute("height", String((Math.max(words.query.length, words.key.length) + 1) * ROW));
-      lines.replaceChildren(...linesOf(ctx, shown, rows, index, wide()));
-      drawNumbers(shown, rows, index);
-      const place = (index + 1.5) * ROW - el.scrollTop; // show it in a long list, too
-      if (follow && (place < 2 * ROW || place > el.clientHeight - ROW)) el.scrollTop += place - el.clientHeight / 2;
-      return say(ctx, shown, rows, index);
-    },
-  };
+  }
+
+  /** @param {HTMLElement} cell @param {number} head @param {Numbers | undefined} row @param {number} index */
+  drawSum(cell, head, row, index) {
+    const { ctx } = this;
+    const query = this.side() === "query";
+    const sum = ctx.sums[this.side()][head * this.chosen().length + index];
+    const off = query && row && ctx.off(head, index, row, true);
+    const shown = query || sum === NAN ? number(sum, ctx.text) : `${Math.floor(sum / 100)}.${String(sum % 100).padStart(2, "0")}`;
+    cell.textContent = off ? `${shown} ${ctx.text.off}` : shown;
+    cell.classList.toggle("mha-heads-wrong", Boolean(off));
+  }
 }
 
 /** One sentence on what the shown heads do with the chosen word.
@@ -807,49 +941,62 @@ function scale(ctx, anyOff) {
   } };
 }
 
-/** The menus above the picture.
- * @param {Context} ctx @param {ReturnType<typeof overview>} thumbs @param {ReturnType<typeof heatmaps>} maps @param {() => void} redraw */
-function controls(ctx, thumbs, maps, redraw) {
-  const { get, text, shape, words } = ctx;
-  const all = make("button", { type: "button", class: "mha-heads-all", onclick: () => ctx.put({ view: "all" }) }, text.all_heads);
-  const block = menu(text.block, Array.from({ length: shape[0] }, (_, i) => [i, String(i + 1)]), (value) =>
-    ctx.put({ layer: Number(value), shown: headsOf(Number(value), shape) }));
-  const order = menu(text.order, [[-1, text.as_made], ...get("scores").map((/** @type {any} */ score, /** @type {number} */ i) => [i, score.name])], (value) => ctx.put({ order: Number(value) }));
-  const side = menu(text.way, [["query", text.from_query], ["key", text.from_key]], (value) => ctx.put({ side: value }));
-  const measure = menu(text.measure, [["weights", text.weights], ["moved", text.moved]], (value) => ctx.put({ measure: value }));
-  const lines = menu(text.thumbs, [], (value) => { thumbs.choose(Number(value)); redraw(); });
-  const zoomBy = (/** @type {number} */ by) => () => { maps.zoom(by); redraw(); };
-  const out = make("button", { type: "button", "aria-label": text.zoom_out, title: text.zoom_out, onclick: zoomBy(-1) }, "−");
-  const into = make("button", { type: "button", "aria-label": text.zoom_in, title: text.zoom_in, onclick: zoomBy(1) }, "+");
-  const zoom = make("span", { class: "mha-heads-zoom" }, out, into);
-  const heads = picker(ctx);
-  let asked = "";
-  return {
-    el: make("div", { class: "mha-heads-controls" }, all, block.label, heads.el, order.label, lines.label, side.label, measure.label, zoom),
-    draw: () => {
-      const over = get("view") === "all";
-      if (asked !== get("side")) {
-        asked = get("side");
-        const form = asked === "query" ? text.row_of : text.column_of;
-        lines.select.replaceChildren(...[text.whole, ...words[/** @type {"query" | "key"} */ (asked)].map((/** @type {string} */ word) => fill(form, { word }))]
-          .map((label, i) => make("option", { value: i - 1 }, label)));
-      }
-      all.hidden = over || ctx.total <= FEW;
-      block.label.hidden = over || shape[0] < 2;
-      heads.el.hidden = over;
-      order.label.hidden = lines.label.hidden = !over;
-      measure.label.hidden = !get("longest");
-      block.select.value = String(get("layer"));
-      order.select.value = String(get("order"));
-      side.select.value = get("side");
-      measure.select.value = get("measure");
-      lines.select.value = String(thumbs.whose());
-      heads.draw();
-      const [less, more] = over ? [false, false] : maps.canZoom();
-      zoom.hidden = !less && !more;
-      [out.disabled, into.disabled] = [!less, !more];
-    },
-  };
+/** The menus above the picture. */
+class Controls {
+  /** @param {Context} ctx @param {Overview} thumbs @param {Heatmaps} maps @param {() => void} redraw */
+  constructor(ctx, thumbs, maps, redraw) {
+    const { text, shape } = ctx;
+    this.ctx = ctx;
+    this.thumbs = thumbs;
+    this.maps = maps;
+    this.listed = ""; // the side whose words the menu of lines has
+    this.all = make("button", { type: "button", class: "mha-heads-all", onclick: () => ctx.put({ view: "all" }) }, text.all_heads);
+    this.block = menu(text.block, Array.from({ length: shape[0] }, (_, i) => [i, String(i + 1)]), (value) =>
+      ctx.put({ layer: Number(value), shown: headsOf(Number(value), shape) }));
+    this.order = menu(text.order, [[-1, text.as_made], ...ctx.get("scores").map((/** @type {any} */ score, /** @type {number} */ i) => [i, score.name])],
+      (value) => ctx.put({ order: Number(value) }));
+    this.side = menu(text.way, [["query", text.from_query], ["key", text.from_key]], (value) => ctx.put({ side: value }));
+    this.measure = menu(text.measure, [["weights", text.weights], ["moved", text.moved]], (value) => ctx.put({ measure: value }));
+    this.lines = menu(text.thumbs, [], (value) => { thumbs.whose = Number(value); redraw(); });
+    const zoomBy = (/** @type {number} */ by) => () => { maps.zoom += by; redraw(); };
+    this.out = make("button", { type: "button", "aria-label": text.zoom_out, title: text.zoom_out, onclick: zoomBy(-1) }, "−");
+    this.into = make("button", { type: "button", "aria-label": text.zoom_in, title: text.zoom_in, onclick: zoomBy(1) }, "+");
+    this.zoom = make("span", { class: "mha-heads-zoom" }, this.out, this.into);
+    this.heads = picker(ctx);
+    this.el = make("div", { class: "mha-heads-controls" }, this.all, this.block.label, this.heads.el, this.order.label, this.lines.label,
+      this.side.label, this.measure.label, this.zoom);
+  }
+
+  draw() {
+    const { get, total, shape } = this.ctx;
+    const over = get("view") === "all";
+    this.listLines();
+    this.all.hidden = over || total <= FEW;
+    this.block.label.hidden = over || shape[0] < 2;
+    this.heads.el.hidden = over;
+    this.order.label.hidden = this.lines.label.hidden = !over;
+    this.measure.label.hidden = !get("longest");
+    this.block.select.value = String(get("layer"));
+    this.order.select.value = String(get("order"));
+    this.side.select.value = get("side");
+    this.measure.select.value = get("measure");
+    this.lines.select.value = String(this.thumbs.whose);
+    this.heads.draw();
+    const [less, more] = over ? [false, false] : this.maps.canZoom();
+    this.zoom.hidden = !less && !more;
+    this.out.disabled = !less;
+    this.into.disabled = !more;
+  }
+
+  listLines() {
+    const { get, text, words } = this.ctx;
+    const side = /** @type {"query" | "key"} */ (get("side"));
+    if (this.listed === side) return;
+    this.listed = side;
+    const form = side === "query" ? text.row_of : text.column_of;
+    const labels = [text.whole, ...words[side].map((/** @type {string} */ word) => fill(form, { word }))];
+    this.lines.select.replaceChildren(...labels.map((label, i) => make("option", { value: i - 1 }, label)));
+  }
 }
 
 /** A text box for a sentence of one's own; nothing runs until Enter.
@@ -893,71 +1040,98 @@ function leaveKeys(root) {
 
 // ---- all of it
 
-/** Build the page for the sentence that the traits hold; returns what takes it down.
- * @param {Model} model @param {HTMLElement} el @param {string} typed @param {boolean} typing */
-function build(model, el, typed, typing) {
-  const ctx = context(model);
-  const { get, text } = ctx;
-  const weights = store(ctx, model);
-  let held = false;
-  const point = (/** @type {number} */ i) => { if (!held) ctx.put({ [get("side")]: i }); };
-  const hold = (/** @type {number} */ i) => {
-    held = !(held && get(get("side")) === i);
-    ctx.put({ [get("side")]: i });
-    hint.textContent = held ? text.hint_held : text.hint;
-  };
-  const thumbs = overview(ctx, weights);
-  const maps = heatmaps(ctx, weights, point, hold);
-  const words = look(ctx, weights, point, hold);
-  const above = controls(ctx, thumbs, maps, () => draw());
-  const own = ownSentence(ctx, typed);
-  const anyOff = Array.from({ length: ctx.total }, (_, head) => head).some((head) => offAnywhere(ctx, weights, head));
-  const key = scale(ctx, anyOff);
-  const status = make("p", { class: "mha-heads-status", "aria-live": "polite" });
-  const hint = make("p", { class: "mha-heads-hint" });
-  const trouble = make("p", { class: "mha-heads-trouble", role: "alert" });
-  const body = make("div", { class: "mha-heads-body" }, maps.el, words.el);
-  const root = make("div", { class: "mha-theme mha-heads", tabindex: "-1" }, own.el, trouble, above.el, key.el, thumbs.el, body, status, hint);
-  el.replaceChildren(root);
+/** The page for the sentence that the traits hold. */
+class Page {
+  /** @param {Model} model @param {HTMLElement} el @param {string} typed @param {boolean} typing */
+  constructor(model, el, typed, typing) {
+    const ctx = context(model);
+    this.ctx = ctx;
+    this.weights = new Store(ctx, model);
+    this.held = false; // the chosen word stays, wherever the pointer is
+    const pointing = { point: (/** @type {number} */ i) => this.point(i), hold: (/** @type {number} */ i) => this.hold(i) };
+    this.thumbs = new Overview(ctx, this.weights);
+    this.maps = new Heatmaps(ctx, this.weights, pointing);
+    this.words = new Look(ctx, this.weights, pointing);
+    this.controls = new Controls(ctx, this.thumbs, this.maps, () => this.draw());
+    this.own = ownSentence(ctx, typed);
+    this.key = scale(ctx, everyHead(ctx).some((head) => offAnywhere(ctx, this.weights, head)));
+    this.status = make("p", { class: "mha-heads-status", "aria-live": "polite" });
+    this.hint = make("p", { class: "mha-heads-hint" });
+    this.trouble = make("p", { class: "mha-heads-trouble", role: "alert" });
+    this.body = make("div", { class: "mha-heads-body" }, this.maps.el, this.words.el);
+    this.root = make("div", { class: "mha-theme mha-heads", tabindex: "-1" }, this.own.el, this.trouble, this.controls.el, this.key.el,
+      this.thumbs.el, this.body, this.status, this.hint);
+    el.replaceChildren(this.root);
+    this.maps.resize(this.root.clientWidth || 900);
+    this.stops = [leaveKeys(this.root), ...this.follow(model), this.followWidth()];
+    this.draw();
+    this.tell();
+    if (typing) this.own.box.focus();
+  }
 
-  const drawWord = () => {
-    if (get("view") !== "some") return;
-    const inside = root.querySelector(".mha-heads-maps:hover") !== null;
-    maps.frame(!inside);
-    status.textContent = words.draw(inside || !root.querySelector(".mha-heads-queries:hover"));
-  };
-  const draw = () => {
+  /** @param {Model} model */
+  follow(model) {
+    const draw = () => this.draw();
+    const word = () => this.drawWord();
+    const receive = () => { this.weights.receive(); this.draw(); };
+    return listen(model, { answer: receive, trouble: () => this.tell(), query: word, key: word,
+      view: draw, layer: draw, shown: draw, side: draw, measure: draw, order: draw, scores: draw, small: draw });
+  }
+
+  followWidth() {
+    const watch = new ResizeObserver(([entry]) => {
+      if (entry.contentRect.width && this.maps.resize(entry.contentRect.width) && this.ctx.get("view") === "some") this.draw();
+    });
+    watch.observe(this.root);
+    return () => watch.disconnect();
+  }
+
+  /** @param {number} i */
+  point(i) {
+    if (!this.held) this.ctx.put({ [this.ctx.get("side")]: i });
+  }
+
+  /** @param {number} i */
+  hold(i) {
+    const { get, put, text } = this.ctx;
+    this.held = !(this.held && get(get("side")) === i);
+    put({ [get("side")]: i });
+    this.hint.textContent = this.held ? text.hint_held : text.hint;
+  }
+
+  draw() {
+    const { get, text } = this.ctx;
     const over = get("view") === "all";
-    thumbs.el.hidden = !over;
-    body.hidden = over;
-    hint.textContent = over ? text.hint_overview : held ? text.hint_held : text.hint;
+    this.thumbs.el.hidden = !over;
+    this.body.hidden = over;
+    this.hint.textContent = over ? text.hint_overview : this.held ? text.hint_held : text.hint;
     if (over) {
-      thumbs.draw();
-      status.textContent = "";
+      this.thumbs.draw();
+      this.status.textContent = "";
     } else {
-      maps.draw();
-      words.arrange();
+      this.maps.draw();
+      this.words.arrange();
     }
-    above.draw();
-    key.draw();
-    drawWord();
-  };
-  const tell = () => {
-    trouble.textContent = get("trouble");
-    if (get("trouble")) own.done();
-  };
-  const receive = () => { weights.receive(); draw(); };
-  const stops = [leaveKeys(root), ...listen(model, { answer: receive, trouble: tell, query: drawWord, key: drawWord,
-    view: draw, layer: draw, shown: draw, side: draw, measure: draw, order: draw, scores: draw, small: draw })];
-  const watch = new ResizeObserver(([entry]) => {
-    if (entry.contentRect.width && maps.resize(entry.contentRect.width) && get("view") === "some") draw();
-  });
-  watch.observe(root);
-  maps.resize(root.clientWidth || 900);
-  draw();
-  tell();
-  if (typing) own.box.focus();
-  return { stop: () => { stops.forEach((stop) => stop()); watch.disconnect(); }, box: own.box };
+    this.controls.draw();
+    this.key.draw();
+    this.drawWord();
+  }
+
+  drawWord() {
+    if (this.ctx.get("view") !== "some") return;
+    const inside = this.root.querySelector(".mha-heads-maps:hover") !== null;
+    this.maps.frame(!inside);
+    this.status.textContent = this.words.draw(inside || !this.root.querySelector(".mha-heads-queries:hover"));
+  }
+
+  tell() {
+    this.trouble.textContent = this.ctx.get("trouble");
+    if (this.ctx.get("trouble")) this.own.done();
+  }
+
+  stop() {
+    this.stops.forEach((stop) => stop());
+  }
 }
 
 /** Whether a row of a head sums to something else than 1, though it may see a key.
@@ -991,12 +1165,12 @@ function listen(model, calls) {
 
 /** @param {{model: Model, el: HTMLElement}} context */
 function render({ model, el }) {
-  let page = build(model, el, "", false);
+  let page = new Page(model, el, "", false);
   const again = () => {
-    const { value } = page.box;
-    const typing = document.activeElement === page.box;
+    const { box } = page.own;
+    const typing = document.activeElement === box;
     page.stop();
-    page = build(model, el, value, typing);
+    page = new Page(model, el, box.value, typing);
   };
   model.on("change:version", again);
   return () => {

@@ -14,6 +14,15 @@ export function bars(weights, colour) {
   }).join("");
 }
 
+/** One row of weights as a drawing that says its numbers. @param {number[]} weights @param {string} words @param {string} colour */
+function drawing(weights, words, colour) {
+  const said = words.replace("{weights}", weights.map((weight) => weight.toFixed(2)).join(", "));
+  const [wide, high] = [BAR * weights.length + 2 * EDGE, TALL + 18];
+  const size = `width="${wide}" height="${high}" viewBox="${-EDGE} 0 ${wide} ${high}"`;
+  const ground = `<path d="M0 ${TALL + 16.5}H${BAR * weights.length}"/>`;
+  return `<svg ${size} role="img" aria-label="${said}">${bars(weights, colour)}${ground}</svg>`;
+}
+
 function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -55,11 +64,7 @@ function render({ model, el }) {
     slider.setAttribute("aria-valuetext", `d = ${widths[at]}`);
     chosen.textContent = `d = ${widths[at]}`;
     get("bars")[at].forEach((weights, i) => {
-      const said = text.bars[i].replace("{weights}", weights.map((weight) => weight.toFixed(2)).join(", "));
-      const [wide, high] = [BAR * weights.length + 2 * EDGE, TALL + 18];
-      const size = `width="${wide}" height="${high}" viewBox="${-EDGE} 0 ${wide} ${high}"`;
-      figures[i].lastElementChild.innerHTML =
-        `<svg ${size} role="img" aria-label="${said}">${bars(weights, text.colours[i])}<path d="M0 ${TALL + 16.5}H${BAR * weights.length}"/></svg>`;
+      figures[i].lastElementChild.innerHTML = drawing(weights, text.bars[i], text.colours[i]);
     });
     get("means")[at].forEach((row, i) => row.forEach((mean, j) => { cells[i][j].textContent = mean; }));
     status.textContent = get("reports")[at];
