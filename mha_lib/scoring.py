@@ -1,6 +1,7 @@
 """The two ways to score a query against a key, each as a function and as a module."""
 
 import math
+from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -98,6 +99,29 @@ class _Attention(nn.Module):
         """
         weights = masked_softmax(_widen(self.scores(queries, keys)), mask).to(values.dtype)
         return F.dropout(weights, self.dropout, self.training) @ values, weights if need_weights else None
+
+    @overload
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = ...,
+        *,
+        attn_mask: Tensor | None = ...,
+        need_weights: Literal[False] = ...,
+    ) -> Tensor: ...
+    @overload
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = ...,
+        *,
+        attn_mask: Tensor | None = ...,
+        need_weights: Literal[True],
+    ) -> tuple[Tensor, Tensor]: ...
 
     def forward(
         self,

@@ -1,5 +1,7 @@
 """Self-attention in the style of BERT, as one of the documents describes it."""
 
+from typing import Literal, overload
+
 from torch import Tensor, nn
 
 from ..heads import head_dim
@@ -40,6 +42,15 @@ class SelfAttention(nn.Module):
         self.query_layer = nn.Linear(input_size, hidden_size)
         self.value_layer = nn.Linear(input_size, hidden_size)
         self.attention = DotProductAttention()
+
+    @overload
+    def forward(
+        self, x: Tensor, *, attn_mask: Tensor | None = ..., need_weights: Literal[False] = ...
+    ) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, *, attn_mask: Tensor | None = ..., need_weights: Literal[True]
+    ) -> tuple[Tensor, Tensor]: ...
 
     def forward(
         self, x: Tensor, *, attn_mask: Tensor | None = None, need_weights: bool = False

@@ -1,5 +1,7 @@
 """The attention block of a GPT, as one of the documents describes it."""
 
+from typing import Literal, overload
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -57,6 +59,15 @@ class MultiHeadAttention(nn.Module):
             raise value_error("dropout", "a probability in [0, 1)", dropout)
         self.dropout = dropout
         self.attention = DotProductAttention(dropout if attention_dropout is None else attention_dropout)
+
+    @overload
+    def forward(
+        self, x: Tensor, attn_mask: Tensor | None = ..., *, need_weights: Literal[False] = ...
+    ) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, attn_mask: Tensor | None = ..., *, need_weights: Literal[True]
+    ) -> tuple[Tensor, Tensor]: ...
 
     def forward(
         self, x: Tensor, attn_mask: Tensor | None = None, *, need_weights: bool = False
