@@ -125,7 +125,9 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
     if module.bias_k is not None or module.add_zero_attn:
         mend = "They add a key that is no word; our layers have none."
         raise value_error("module", "neither add_bias_kv nor add_zero_attn", "one of them", mend)
-    D, h, widths = module.embed_dim, module.num_heads, {module.embed_dim, module.kdim, module.vdim}
+    D = module.embed_dim
+    h = module.num_heads
+    widths = {module.embed_dim, module.kdim, module.vdim}
     biases = module.in_proj_bias is not None
     if into is not MultiHeadAttention and len(widths) > 1:
         mend = "A self-attention layer has one input."
@@ -136,7 +138,8 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
     elif into is gpt.MultiHeadAttention:
         made = gpt.MultiHeadAttention(D, h, attention_dropout=module.dropout)
     else:
-        out, no_bias = module.out_proj, not biases or not module.out_proj.bias.any()
+        out = module.out_proj
+        no_bias = not biases or not module.out_proj.bias.any()
         if not no_bias or not torch.equal(out.weight, torch.eye(D).to(out.weight)):
             mend = "SelfAttention has no output map: put the module's out_proj after it."
             raise value_error("module", "an out_proj that is the identity", "another one", mend)

@@ -69,7 +69,8 @@ def _row(weights: Mapping[str, float]) -> list[float]:
 
 def _layer() -> MultiHeadAttention:
     layer = MultiHeadAttention(10, 10, 10, 10, 2).eval()
-    sum_of_heads, difference = torch.eye(5).repeat(1, 2), torch.cat([torch.eye(5), -torch.eye(5)], 1)
+    sum_of_heads = torch.eye(5).repeat(1, 2)
+    difference = torch.cat([torch.eye(5), -torch.eye(5)], 1)
     with torch.no_grad():
         layer.W_q.weight.copy_(torch.tensor([_row(w) for w in _ASK_A + _ASK_B]))
         layer.W_k.weight.copy_(torch.tensor([_row(w) for w in _SHOW_A + _SHOW_B]))

@@ -54,7 +54,9 @@ def _rung(name: str) -> Callable[[Rung], Rung]:
 def plain_loop(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
     """For each head and query walk over the keys, number by number."""
     Q, K, V = layer.W_q(queries).tolist(), layer.W_k(keys).tolist(), layer.W_v(values).tolist()
-    (B, Lq, _), Lk, d = queries.shape, keys.shape[1], layer.W_q.out_features // layer.num_heads
+    (B, Lq, _) = queries.shape
+    Lk = keys.shape[1]
+    d = layer.W_q.out_features // layer.num_heads
     context = queries.new_zeros(B, Lq, layer.num_heads * d)
     for b, head, i in itertools.product(range(B), range(layer.num_heads), range(Lq)):
         features = range(head * d, head * d + d)
@@ -139,7 +141,8 @@ def by_einops(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, mask: 
     """Say the split and the merge as einops patterns."""
     from einops import rearrange
 
-    split, h = "b n (h d) -> b h n d", layer.num_heads
+    split = "b n (h d) -> b h n d"
+    h = layer.num_heads
     q = rearrange(layer.W_q(queries), split, h=h)
     k = rearrange(layer.W_k(keys), split, h=h)
     v = rearrange(layer.W_v(values), split, h=h)

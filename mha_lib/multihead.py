@@ -59,7 +59,8 @@ def attend(
 def _check(names: Sequence[str], projections: Sequence[Any], inputs: tuple[Tensor, Tensor, Tensor]) -> None:
     for name, tensor, linear in zip(names, inputs, projections, strict=False):
         check_axes(name, tensor, "(B, L, D)")
-        shape, B = tuple(tensor.shape), inputs[0].shape[0]
+        shape = tuple(tensor.shape)
+        B = inputs[0].shape[0]
         if shape[2] != linear.in_features:
             expected = f"{linear.in_features} features a word, as the constructor was told"
             raise value_error(name, expected, f"shape {shape}")

@@ -35,7 +35,10 @@ class Afterwards:
     """The further examinations of a layer whose outputs are right."""
 
     def __init__(self, patient: Patient, runner: Runner, choice: Choice):
-        self.patient, self.runner, self.choice, self.twins = patient, runner, choice, choice.twins
+        self.patient = patient
+        self.runner = runner
+        self.choice = choice
+        self.twins = choice.twins
         self.with_square: Seen = []
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -53,7 +56,8 @@ class Afterwards:
         if name is None or len(set(self.choice.reading.widths)) > 1 or self.choice.fixed:
             return
         probe = square_probe(self.choice.words, max(self.choice.reading.num_heads, 2), 3)
-        route, kind = self.choice.padding, self.patient.caller.options[name]
+        route = self.choice.padding
+        kind = self.patient.caller.options[name]
         own = route is not None and route.parameter == name
         forms = [form for form in square_forms(kind) if not own or (route and form.code is route.form.code)]
         outcomes = [self.runner.run(probe, Route(name, form)) for form in forms]
@@ -86,7 +90,8 @@ class Afterwards:
             )
         lengths = with_lengths.lengths.clone()
         lengths[0] = 0
-        probe, bug = Probe(Kind.EMPTY, with_lengths.inputs, lengths), bugs["fill_minus_1e9"]
+        probe = Probe(Kind.EMPTY, with_lengths.inputs, lengths)
+        bug = bugs["fill_minus_1e9"]
         got = self.runner.run(probe, route)
         if got.result is None or self.twins.same(got, self.twins.outcome(probe, RIGHT)):
             return None
@@ -107,7 +112,8 @@ class Afterwards:
             probe = next(p for p, o in reversed(self.choice.plain) if not o.raised)
             leaves = {id(X): X.clone().requires_grad_() for X in probe.inputs}
             q, k, v = (leaves[id(X)] for X in probe.inputs)
-            again, recorder = Probe(probe.kind, (q, k, v)), Recorder()
+            again = Probe(probe.kind, (q, k, v))
+            recorder = Recorder()
             got = self.runner.run(again, None, recorder)
             if got.result is None or not got.result.requires_grad:
                 return self._nothing_learns(recorder)

@@ -58,7 +58,8 @@ class Bug:
             torch.Size([2, 4, 10])
         """
         layer = MultiHeadAttention(10, 10, 10, 10, 2) if layer is None else layer
-        maps, dropout = dot_product_maps(layer), layer.attention.dropout
+        maps = dot_product_maps(layer)
+        dropout = layer.attention.dropout
         if "dropout" in self.faults:
             dropout = dropout or 0.5
         return FaultyAttention(maps, layer.num_heads, dropout, self.faults).train(layer.training)

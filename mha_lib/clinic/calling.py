@@ -153,7 +153,8 @@ class Caller:
         ordered = {
             name: bound.arguments[name] for name in self.signature.parameters if name in bound.arguments
         }
-        by_position, gap = [], False
+        by_position = []
+        gap = False
         by_keyword: dict[str, Any] = {}
         for name, parameter in self.signature.parameters.items():
             if name not in ordered:

@@ -29,7 +29,10 @@ class Chooser:
     """Tries the ways in which a layer may be meant."""
 
     def __init__(self, runner: Runner, seed: int):
-        self.runner, self.patient, self.caller, self.seed = runner, runner.patient, runner.caller, seed
+        self.runner = runner
+        self.patient = runner.patient
+        self.caller = runner.caller
+        self.seed = seed
 
     @property
     def _is_torch(self) -> bool:
@@ -101,7 +104,8 @@ class Chooser:
         reading = self.patient.readings[0]
         if len(set(reading.widths)) > 1:
             return
-        words, sizes = Words(reading, self.patient.dtype, self.seed), telling_sizes(reading)
+        words = Words(reading, self.patient.dtype, self.seed)
+        sizes = telling_sizes(reading)
         X, Y, Z = (words.draw(sizes.B, sizes.Lk, reading.widths[0]) for _ in range(3))
         outcomes = [self.caller(inputs, {}) for inputs in ((X, X, X), (X, Y, Z))]
         results = [outcome.result for outcome in outcomes]
@@ -134,7 +138,9 @@ class Chooser:
             rank = (max(choice.twins.fit(seen, base) for base in BASES), {B, L} <= own)
             if rank > best and (rank[0] or rank[1]):
                 best = rank
-                choice.plain, choice.sizes, choice.fixed = seen, sizes, True
+                choice.plain = seen
+                choice.sizes = sizes
+                choice.fixed = True
             if rank[0]:
                 return
 

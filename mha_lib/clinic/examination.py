@@ -114,7 +114,9 @@ class _Examination:
     """From a layer that is understood to what is to be said of it."""
 
     def __init__(self, runner: Runner, choice: Choice):
-        self.runner, self.choice, self.patient = runner, choice, runner.patient
+        self.runner = runner
+        self.choice = choice
+        self.patient = runner.patient
 
     def report(self) -> Report:
         """Return the findings: the layer's randomness first, then its outputs, then all else."""
@@ -194,7 +196,8 @@ class _Examination:
 
     def _cannot_show(self, bug: Bug) -> bool:
         """Whether a bug would have shown nowhere in what was tried."""
-        choice, remarks = self.choice, {note.remark for note in self.choice.notes}
+        choice = self.choice
+        remarks = {note.remark for note in self.choice.notes}
         no_dropout = not self.patient.dropout or Remark.DROPOUT in remarks or self.patient.module is None
         no_masks = choice.padding is None
         looked_at_apart = {

@@ -73,7 +73,9 @@ class FaultyAttention(nn.Module):
         if set(faults) - SWITCHES:
             raise value_error("faults", f"switches among {sorted(SWITCHES)}", sorted(faults))
         self.W_q, self.W_k, self.W_v, self.W_o = maps
-        self.num_heads, self.dropout, self.faults = num_heads, dropout, dict(faults)
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.faults = dict(faults)
         self.num_groups = num_groups or num_heads
 
     def forward(
@@ -109,7 +111,8 @@ class FaultyAttention(nn.Module):
         return output.transpose(0, 1) if mixed else output
 
     def _heads(self, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        h, split = self.num_heads, SPLITS.get(self.faults.get("split", ""), heads_apart)
+        h = self.num_heads
+        split = SPLITS.get(self.faults.get("split", ""), heads_apart)
         maps = self._maps()
         used = self.faults.get("maps", "qkv")
         used = used if set(used) <= set("qkv") else "qkv"
@@ -148,7 +151,8 @@ class FaultyAttention(nn.Module):
         return linear.weight.T if name in self.faults.get("transposed", "") else linear.weight
 
     def _project(self, linear: LinearMap, X: Tensor, name: str) -> Tensor:
-        project, h = self.faults.get("project"), self.num_heads
+        project = self.faults.get("project")
+        h = self.num_heads
         weight, bias = self._weight(linear, name), linear.bias
         if project == "slices":
             d, n = weight.shape[0] // h, weight.shape[1] // h
@@ -160,7 +164,9 @@ class FaultyAttention(nn.Module):
     def _mask(
         self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None, attn_mask: Tensor | None
     ) -> Tensor | None:
-        (B, Lq), Lk, h = queries.shape[:2], keys.shape[1], self.num_heads
+        (B, Lq) = queries.shape[:2]
+        Lk = keys.shape[1]
+        h = self.num_heads
         mask = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask, queries.device)
         if "causal" in self.faults:
             causal = torch.ones(Lq, Lk, dtype=torch.bool, device=queries.device).tril(self.faults["causal"])
@@ -191,7 +197,8 @@ class FaultyAttention(nn.Module):
         return mask
 
     def _weights(self, q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-        faults, axis = self.faults, self.faults.get("softmax", -1)
+        faults = self.faults
+        axis = self.faults.get("softmax", -1)
         scores = (q * self._scale(q.shape[-1])) @ k.mT
         dropout = faults.get("dropout", "weights")
         if dropout == "scores":
@@ -214,13 +221,16 @@ class FaultyAttention(nn.Module):
         return weights
 
     def _scale(self, d: int) -> float:
-        D, h = self.W_q.weight.shape[0], self.num_heads
+        D = self.W_q.weight.shape[0]
+        h = self.num_heads
         scales = {"none": 1.0, "sqrt_D": D**-0.5, "sqrt_h": h**-0.5, "d": 1 / d}
         scales |= {"times_d": float(d), "times_sqrt_d": d**0.5}
         return scales.get(self.faults.get("scale", ""), 1 / math.sqrt(d))
 
     def _output(self, context: Tensor, B: int, Lq: int) -> Tensor:
-        merge, d, h = self.faults.get("merge"), context.shape[-1], self.num_heads
+        merge = self.faults.get("merge")
+        d = context.shape[-1]
+        h = self.num_heads
         if merge == "sum":
             if self.W_o is None:
                 raise value_error("weights", "an output map", None, "The sum of the heads goes through it.")

@@ -17,7 +17,8 @@ class Masking:
     """Tries the forms of masks on a layer whose maps are settled."""
 
     def __init__(self, runner: Runner):
-        self.runner, self.caller = runner, runner.caller
+        self.runner = runner
+        self.caller = runner.caller
 
     def settle(self, choice: Choice) -> None:
         """Find the form in which the layer takes lengths; or what is wrong with it, in some form."""
@@ -83,7 +84,8 @@ class Masking:
         tried: list[tuple[Route, Seen]] | None = None,
     ) -> bool:
         """See whether the layer takes one mask (L, L) for all sentences, and nothing else."""
-        choice.fitting, choice.half = choice.half or choice.fitting, []
+        choice.fitting = choice.half or choice.fitting
+        choice.half = []
         first = {id(probes[0])} if probes else set()
         if any(not o.raised for _, seen in tried or () for p, o in seen if id(p) in first):
             return False

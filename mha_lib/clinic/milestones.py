@@ -109,7 +109,8 @@ class Recogniser:
     """Tells which right tensor another one is."""
 
     def __init__(self, rights: Sequence[Right], tolerance: float):
-        self.rights, self.tolerance = rights, max(20 * tolerance, 1e-9)
+        self.rights = rights
+        self.tolerance = max(20 * tolerance, 1e-9)
         self._prints = [list(self._parts(right)) for right in rights]
 
     def _parts(self, right: Right) -> Iterator[tuple[tuple[int, ...], int, Tensor, Tensor]]:
@@ -153,7 +154,8 @@ class Recogniser:
     def _is(self, values: Tensor, part: Tensor, axes: tuple[Axis, ...]) -> bool:
         """Whether values are the part with its axes in some order, neighbours joined, ones put in."""
         axes = tuple(axis for axis, size in zip(axes, part.shape, strict=True) if size != 1)
-        part, shape = part.squeeze(), [size for size in values.shape if size != 1]
+        part = part.squeeze()
+        shape = [size for size in values.shape if size != 1]
         flat = values.flatten()
         limit = self.tolerance * (1 + float(part.abs().max()))
         for order in itertools.permutations(range(len(axes))):
@@ -167,9 +169,11 @@ class Recogniser:
 
 def _joined(sizes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None:
     """Say which neighbouring axes of `sizes` each axis of `shape` is made of; None if it is not."""
-    groups, at = [], 0
+    groups = []
+    at = 0
     for size in shape:
-        group, product = [], 1
+        group = []
+        product = 1
         while at < len(sizes) and product < size:
             product *= sizes[at]
             group.append(at)

@@ -95,7 +95,8 @@ def _goes_into_softmax(made: Made, recogniser: Recogniser) -> bool:
 
 
 def _ancestors(steps: Sequence[Made], last: int) -> set[int]:
-    found, waiting = set(), [last]
+    found = set()
+    waiting = [last]
     while waiting:
         step = waiting.pop()
         if step not in found:
@@ -214,7 +215,8 @@ def _same_numbers(a: Tensor, b: Tensor) -> bool:
 
 def _sums(trail: _Trail, step: int) -> Clue:
     """Say over what the weights sum to 1."""
-    made, roles = trail.steps[step], [trail.role(p) for p in trail.steps[step].parents]
+    made = trail.steps[step]
+    roles = [trail.role(p) for p in trail.steps[step].parents]
     weights = made.values
     right = next(r.values for r in trail.rights if r.milestone is Milestone.WEIGHTS)
     if weights.dim() < 2 or made.name.startswith("exp") or Milestone.VALUES in roles:

@@ -120,7 +120,9 @@ def padding_probes(
     words: Words, sizes: Sizes, cross: Callable[[Sizes], tuple[Tensor, Tensor, Tensor]] | None, fixed: bool
 ) -> list[Probe]:
     """Return the probes with lengths."""
-    B, Lk, h = sizes.B, sizes.Lk, words.reading.num_heads
+    B = sizes.B
+    Lk = sizes.Lk
+    h = words.reading.num_heads
     probes = []
     if len(set(words.reading.widths)) == 1:
         probes.append(Probe(Kind.LENGTHS, words.alike(B, Lk), lengths_of(B, Lk)))

@@ -20,7 +20,9 @@ class Asking:
     """Puts the questions to a layer, and finds the shortest sentence that shows what is wrong."""
 
     def __init__(self, runner: Runner, choice: Choice):
-        self.runner, self.choice, self.twins = runner, choice, choice.twins
+        self.runner = runner
+        self.choice = choice
+        self.twins = choice.twins
 
     def failed(self) -> tuple[Question, ...]:
         """Return the questions that the layer fails; one that cannot be put is not among them."""

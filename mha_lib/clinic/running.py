@@ -19,7 +19,8 @@ class Runner:
     """Runs one patient."""
 
     def __init__(self, patient: Patient):
-        self.patient, self.caller = patient, patient.caller
+        self.patient = patient
+        self.caller = patient.caller
 
     def run(self, probe: Probe, route: Route | None = None, recorder: Recorder | None = None) -> Outcome:
         """Call the layer on a probe, its mask handed over by the route."""

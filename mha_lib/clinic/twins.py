@@ -42,7 +42,8 @@ class Twins:
 
     def make(self, base: Faults, faults: Faults = RIGHT) -> FaultyAttention:
         """Return the right layer with these faults, causal if `base` says so."""
-        reading, switches = self.reading, {**base, **faults}
+        reading = self.reading
+        switches = {**base, **faults}
         return FaultyAttention(
             reading.maps, reading.num_heads, self.dropout, switches, reading.num_groups
         ).eval()

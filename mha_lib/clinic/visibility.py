@@ -127,7 +127,8 @@ def plot_visibility(
     if len(names) != seen.shape[1] or seen.shape[0] != seen.shape[1]:
         raise value_error("words", f"{seen.shape[1]} words", f"{len(names)} words")
     leaks = seen & ~allowed if allowed is not None else torch.zeros_like(seen)
-    L, rows = len(names), ["".join(str(int(cell)) for cell in row) for row in seen]
+    L = len(names)
+    rows = ["".join(str(int(cell)) for cell in row) for row in seen]
     alt = f"who sees whom, row by row: {'; '.join(rows)}"
     alt = f"{title}: {alt}" if title else alt
     alt += f"; {int(leaks.sum())} leaks" if allowed is not None else ""

@@ -144,5 +144,6 @@ def note_words(note: Note) -> str:
     if isinstance(axes, Axes) and isinstance(code, Code):
         if code is Code.COUNT:
             return ""
-        about["axes"], about["code"] = axes.value, _TEXT["codes"][code.value]
+        about["axes"] = axes.value
+        about["code"] = _TEXT["codes"][code.value]
     return str(_TEXT["notes"][note.remark.value].format(**about))

@@ -178,7 +178,8 @@ class Exercise(Checked):
         if not callable(attempt):
             return Hint("not_a_function", text.not_a_function.format(got=type(attempt).__name__))
         for number, args in enumerate(self.cases()):
-            outcome, want = self._outcome(attempt, args), self._outcome(self.right, args).result
+            outcome = self._outcome(attempt, args)
+            want = self._outcome(self.right, args).result
             found = None if outcome.error else difference(outcome.result, want)
             if outcome.error or found:
                 failure = _Failure(args, outcome, want, found, first=number == 0)

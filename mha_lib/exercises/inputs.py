@@ -14,7 +14,8 @@ def randoms(*shapes: tuple[int, ...], seed: int = 1) -> tuple[Tensor, ...]:
 
 def random_layer(D: int = 10, h: int = 2, seed: int = 0, bias: bool = False) -> MultiHeadAttention:
     """Return a layer whose weights are far from all alike."""
-    layer, generator = MultiHeadAttention(D, D, D, D, h, bias=bias), torch.Generator().manual_seed(seed)
+    layer = MultiHeadAttention(D, D, D, D, h, bias=bias)
+    generator = torch.Generator().manual_seed(seed)
     for parameter in layer.parameters():
         nn.init.normal_(parameter, std=0.4, generator=generator)
     return layer.eval()

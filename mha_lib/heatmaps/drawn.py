@@ -46,7 +46,9 @@ def read_back(ax: Axes) -> DrawnMap:
         for path in patches.get_paths():
             (x, y), (right, below) = path.get_extents().get_points() + 0.5
             hatched[int(y) : int(below), int(x) : int(right)] = True
-    numbers, name, colour = {}, None, None
+    numbers = {}
+    name = None
+    colour = None
     for text in ax.texts:
         if paper := text.get_bbox_patch():
             name, colour = text.get_text(), to_hex(paper.get_facecolor())

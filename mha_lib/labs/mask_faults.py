@@ -43,7 +43,8 @@ def weights_as_set(ex: Example, settings: Settings) -> Tensor | None:
 
     None where torch refuses: a fill that does not fit the dtype.
     """
-    mask, dtype = may_attend(ex, settings), getattr(torch, settings.dtype)
+    mask = may_attend(ex, settings)
+    dtype = getattr(torch, settings.dtype)
     q, k = (heads_apart(W(ex.X), ex.num_heads).to(dtype) for W in (ex.layer.W_q, ex.layer.W_k))
     d = q.shape[-1]
     scale = {"/sqrt(d)": None, "none": 1.0, "/d": 1 / d, "*d": float(d)}[settings.scaling]

@@ -38,7 +38,8 @@ def _signs(family: str) -> frozenset[int]:
 
 def families_for(text: str) -> list[str]:
     """Return the font families that together show as much of `text` as this machine can."""
-    chosen, left = [LATIN], {ord(sign) for sign in text} - _signs(LATIN)
+    chosen = [LATIN]
+    left = {ord(sign) for sign in text} - _signs(LATIN)
     for family in OTHERS:
         if left and left & _signs(family):  # a family that is not needed is not looked for
             chosen.append(family)

@@ -56,7 +56,8 @@ def plot_moves(
     for lane in lanes:
         against = comparison if lane is beside else None
         pairs = against.pairs if against else ()
-        look, drawn = looks(lane), pictures(lane, width, labels, against)
+        look = looks(lane)
+        drawn = pictures(lane, width, labels, against)
         steps = enumerate(zip((lane.frames[0], *lane.frames), lane.frames, strict=False))
         each = [_Shown(n, *frames, look, drawn[n], pairs, labels) for n, frames in steps]
         shown += each if beside is None else each[-1:]
@@ -111,8 +112,12 @@ class _Panel:
     canvas: Axes
 
     def __init__(self, shown: _Shown, width: float) -> None:
-        self.frame, self.picture, self.look, self.width = shown.frame, shown.picture, shown.look, width
-        self.shown, self.labels = shown, shown.labels
+        self.frame = shown.frame
+        self.picture = shown.picture
+        self.look = shown.look
+        self.width = width
+        self.shown = shown
+        self.labels = shown.labels
         self.zoom = min(1.0, width / max(shown.picture.size[0], 1))
         self.sentence = wrap(shown.frame.sentence, int(width / 7.5))
         self.head = HEAD + 18 * len(self.sentence)
@@ -235,7 +240,8 @@ class _Panel:
     def label(self, label: Label, right: float, down: float, align: str) -> None:
         """Write a label into its place."""
         if label.parts:
-            said, colour = _joined(label.parts), TONES[label.parts[0].tone]
+            said = _joined(label.parts)
+            colour = TONES[label.parts[0].tone]
             self.text(label.x + right, self.head + label.y + down, said, 14, colour, align)
 
     def brace(self, label: Label, hooked: bool) -> None:

@@ -130,7 +130,8 @@ class Recorder(TorchFunctionMode):
 
     def _record(self, done: _Done) -> None:
         """Find out where the cells of a call's outputs were before, and note them."""
-        call, first = done.call, done.call.tensors[0]
+        call = done.call
+        first = done.call.tensors[0]
         changed = any(self.memories[key(tensor)].changed() is not None for tensor in done.followed)
         if call.says_in_place or (changed and all(key(tensor) in done.shared for tensor in done.outputs)):
             kind = self._write(done)
@@ -147,7 +148,8 @@ class Recorder(TorchFunctionMode):
             for tensor in done.outputs:
                 self._shown[id(tensor)] = (tensor, done.parents[0])
             return
-        operation, within = done.written.operation, self._within or done.written.within
+        operation = done.written.operation
+        within = self._within or done.written.within
         self._note(
             Frame(operation, call.name, kind, (), done.parents, within),
             ((operation, tensor, key(tensor) in done.shared) for tensor in done.outputs),
@@ -235,7 +237,8 @@ class Recorder(TorchFunctionMode):
     def _step(self, tensor: Tensor, operation: str, shares: bool) -> Step:
         memory = self.memories[key(tensor)]
         if memory.shows(tensor):
-            ids, whole = memory.read(tensor).clone(), memory.ids
+            ids = memory.read(tensor).clone()
+            whole = memory.ids
         else:  # another type, or a sign that is still to come: not the numbers in the memory
             ids = self.numbers.start(tensor, operation, self._count)
             length = tensor.untyped_storage().nbytes() // tensor.element_size()

@@ -181,7 +181,9 @@ class _Panel:
     """One tensor as text: its digits, and what its rows, blocks and columns are called."""
 
     def __init__(self, step: Step, lines: Lines, labels: bool) -> None:
-        self.step, self.labels, self.shape = step, labels, step.shape
+        self.step = step
+        self.labels = labels
+        self.shape = step.shape
         self.width = lines.width
         padded = [*self.shape]
         if padded and padded[-1] > self.width:

@@ -74,7 +74,8 @@ def _runs(recording: Recording, most: int) -> list[_Run]:
     steps = recording.steps
     for number, parents in enumerate(_parents(recording)):
         step = steps[number]
-        widths, own = _widths(step, most), {natural(step, most)}
+        widths = _widths(step, most)
+        own = {natural(step, most)}
         for parent in parents:
             run = home.get(parent)
             common = run.widths & widths if run else set()
@@ -187,7 +188,8 @@ def _bands(steps: Sequence[Step], width: int, wanted: int, columns: int) -> int:
 
 def outer_axes(shape: Sequence[int], width: int) -> int:
     """Return how many axes stand before the rows of a block: each of their slices is one block."""
-    weight, axis = 1, len(shape)
+    weight = 1
+    axis = len(shape)
     while axis and weight < width:  # the axes of a line
         axis -= 1
         weight *= max(shape[axis], 1)

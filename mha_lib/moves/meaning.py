@@ -92,7 +92,8 @@ def _heads(steps: Sequence[Step], origins: Sequence[Origin]) -> int | None:
         if step.ids.ndim and step.ids.numel():
             last = int(step.ids.max())
             made = [steps[o.step].shape for o in origins if o.start <= last < o.stop and o.step < len(steps)]
-            piece, width = step.shape[-1], next((shape[-1] for shape in made if shape), 0)
+            piece = step.shape[-1]
+            width = next((shape[-1] for shape in made if shape), 0)
             together = (step.ids[..., -1] - step.ids[..., 0] == piece - 1).all()
             if 1 < piece < width and width % piece == 0 and together:
                 return width // piece
@@ -105,7 +106,8 @@ def _change(frame: Frame, steps: Sequence[Step], new: bool) -> Change:
         return Change.IN_PLACE if new else Change.WRITE
     if frame.kind is not Kind.MOVE:
         return Change[frame.kind.name]
-    step, old = frame.steps[0], steps[frame.parents[0]]
+    step = frame.steps[0]
+    old = steps[frame.parents[0]]
     order = step.ids.flatten().equal(old.ids.flatten())
     fewer = step.ids.numel() < old.ids.numel()
     come = step.ids[step.ids >= 0]

@@ -88,7 +88,8 @@ class Numbers:
 
     def agree(self, ids: Tensor, tensor: Tensor) -> bool:
         """Whether every cell holds the number that it had when it was new."""
-        flat, now = ids.reshape(-1), tensor.detach().cpu().reshape(-1)
+        flat = ids.reshape(-1)
+        now = tensor.detach().cpu().reshape(-1)
         if flat.numel() and int(flat.max()) >= self._total:
             return False
         left = int((flat >= 0).sum())

@@ -70,7 +70,8 @@ def state(
 
     `names`, if there are any, are written over the two lanes.
     """
-    blob, palette = Blob(), dict[Paint, int]()
+    blob = Blob()
+    palette = dict[Paint, int]()
     first, second = names or (text.labels["right"], text.labels["beside"])
     pair = [(first, recording)]
     if beside is not None:
@@ -166,7 +167,9 @@ def _looks(look: Looks, blob: Blob, palette: dict[Paint, int]) -> dict[str, Any]
 
 def _marks(comparison: Comparison, last: Frame) -> tuple[Cells, Cells]:
     """Return, for the cells of the last frame in reading order, which are wrong and where they belong."""
-    wrong, belongs, first = [], [], 0
+    wrong = []
+    belongs = []
+    first = 0
     pairs = {id(pair.beside): pair for pair in comparison.pairs}
     for step in last.steps:
         pair = pairs.get(id(step))

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from .calls import Call
 
-_LIBRARY, _TORCH = Path(__file__).parent.parent, Path(torch.__file__).parent
+_LIBRARY = Path(__file__).parent.parent
+_TORCH = Path(torch.__file__).parent
 _RECORDER = Path(__file__).parent
 _STATEMENTS = ("copy_", "__setitem__")
 _LONGEST = 72

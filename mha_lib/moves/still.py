@@ -63,7 +63,8 @@ def _panels(recording: Recording, against: Comparison | None, most: int) -> list
     chosen = _chosen(recording, most)
     panels = []
     for number in chosen:
-        before, frame = recording.frames[max(number - 1, 0)], recording.frames[number]
+        before = recording.frames[max(number - 1, 0)]
+        frame = recording.frames[number]
         first = sum(len(each.steps) for each in recording.frames[:number])
         cells = _table(frame, drawn[number], look, first, against) if labels else ""
         panels.append(f'<div style="max-width:{ROOM}px">{_facts(number, before, frame)}{cells}</div>')
@@ -119,7 +120,8 @@ def _table(frame: Frame, picture: Picture, look: Looks, first: int, against: Com
         for k, cell in enumerate(step.ids.flatten().tolist()):
             paint = look.palette[look.colours[cell]] if cell >= 0 else None
             entries[y[k], x[k]] = _Entry(_cell(shown[k], paint, bool(marks[k])))
-    places, names = sorted({x for _, x in entries}), {label.x for label in picture.rows}
+    places = sorted({x for _, x in entries})
+    names = {label.x for label in picture.rows}
     gaps = [
         a + CELL[0] for a, b in zip(places, places[1:], strict=False) if CELL[0] + 1 < b - a < 2 * CELL[0]
     ]
@@ -139,7 +141,9 @@ def _table(frame: Frame, picture: Picture, look: Looks, first: int, against: Com
 
 
 def _row(entries: dict[tuple[float, float], _Entry], y: float, columns: Sequence[float]) -> str:
-    parts, skip, empty = [], 0, 0
+    parts = []
+    skip = 0
+    empty = 0
     for x in columns:
         if skip:
             skip -= 1
@@ -151,7 +155,8 @@ def _row(entries: dict[tuple[float, float], _Entry], y: float, columns: Sequence
         if empty:
             parts.append(f'<td colspan="{empty}" style="background:none"></td>')
         parts.append(entry.html)
-        skip, empty = entry.columns - 1, 0
+        skip = entry.columns - 1
+        empty = 0
     return f'<tr align="center">{"".join(parts)}</tr>'
 
 

@@ -167,7 +167,8 @@ class AttentionPlane(BrowserPicture):
         return f'<div class="mha-plane-body">{"".join(parts)}</div>'
 
     def _draw_plane(self) -> str:
-        box, limit = Box(**self.plane), self.limit
+        box = Box(**self.plane)
+        limit = self.limit
         names: dict[Point, str] = {}
         for word, (x, y) in zip(self.words, self.key_points, strict=True):
             names[x, y] = ", ".join(filter(None, (names.get((x, y)), word)))
@@ -186,7 +187,8 @@ class AttentionPlane(BrowserPicture):
         )
 
     def _draw_triangle(self) -> str:
-        box, now = Box(**self.triangle), self.attended
+        box = Box(**self.triangle)
+        now = self.attended
         corners = [box.place(value) for value in self.value_points]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
         (low_x, low_y), (high_x, high_y) = (

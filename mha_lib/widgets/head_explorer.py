@@ -118,7 +118,8 @@ class HeadExplorer(BrowserPicture):
         maps = read_maps(weights, queries, keys, sample, heads, valid_lens, attn_mask, own=True)
         lengths = None if values is None else read_lengths(values, maps, sample or 0)
         self._weighed = Weighed(maps, lengths)
-        self._read, self._functions = read, {n: s for n, s in (scores or {}).items() if callable(s)}
+        self._read = read
+        self._functions = {n: s for n, s in (scores or {}).items() if callable(s)}
         super().__init__(
             can_read=read is not None,
             palette=list(PALETTE),
@@ -128,7 +129,8 @@ class HeadExplorer(BrowserPicture):
 
     def _picture(self, scores: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the traits that a sentence fills."""
-        weighed, maps = self._weighed, self._weighed.maps
+        weighed = self._weighed
+        maps = self._weighed.maps
         blocks, count, Lq, Lk = shape = tuple(maps.weights.shape)
         held = maps.weights.numel() <= MOST_HELD
         rows, columns = weighed.sums()
@@ -209,7 +211,8 @@ class HeadExplorer(BrowserPicture):
     @traitlets.observe("ask")
     def _answer_page(self, change: traitlets.Bunch) -> None:
         """Send what the page asks for: heads, and a word's line in every head."""
-        asked, total = change["new"], self.shape[0] * self.shape[1]
+        asked = change["new"]
+        total = self.shape[0] * self.shape[1]
         if not asked:
             return
         measure = Measure(asked["measure"])
@@ -243,7 +246,8 @@ class HeadExplorer(BrowserPicture):
         blocks = self.shape[0]
         if self.held:
             return state
-        held, size = [], 0
+        held = []
+        size = 0
         for block in sorted(range(blocks), key=lambda block: block != self.layer):
             size += wire.packed_size(self._packed([block], Measure.WEIGHTS))
             if size > MOST_PAGE:

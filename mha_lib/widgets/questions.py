@@ -163,7 +163,8 @@ class Reveal(Fallback, ipywidgets.VBox):
         self.said.value = f'<div role="status" style="{style}">{said}</div>'
 
     def _judged(self) -> str:
-        question, predicted = self.question, self.prediction.option
+        question = self.question
+        predicted = self.prediction.option
         if predicted is None:
             return str(text.no_prediction)
         agrees = predicted == question.right

@@ -82,7 +82,9 @@ class TensorMoves(BrowserPicture):
         pictures["edit"] = {"chain": chain, "sizes": dict(sizes)}
         self.recording = recording
         with self.hold_sync():
-            self.trouble, self.step, self.followed = {}, 0, -1
+            self.trouble = {}
+            self.step = 0
+            self.followed = -1
             self.pictures, self.numbers = pictures, numbers
         return True
 
