@@ -91,9 +91,9 @@ def _weights_of(module: nn.MultiheadAttention) -> list[Weights]:
 
 
 @torch.no_grad()
-def _copy(given: Sequence[Weights], into: Sequence[Weights]) -> None:
+def _copy(source: Sequence[Weights], target: Sequence[Weights]) -> None:
     """Copy weights and biases; where there is a place for a bias and none is given, it is 0."""
-    for (weight, bias), (new_weight, new_bias) in zip(given, into, strict=True):
+    for (weight, bias), (new_weight, new_bias) in zip(source, target, strict=True):
         new_weight.copy_(weight)
         if new_bias is not None:
             new_bias.zero_() if bias is None else new_bias.copy_(bias)

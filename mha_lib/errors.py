@@ -22,9 +22,10 @@ _Error = TypeVar("_Error", bound=MhaError)
 
 
 def _about(kind: type[_Error], name: str, expected: str, got: object, mend: str) -> _Error:
-    said = f"expected {expected}, got {got}. {mend}".strip()
-    error = kind(f"{name}: {said}")
-    error.parameter, error.said = name, said
+    message = f"expected {expected}, got {got}. {mend}".strip()
+    error = kind(f"{name}: {message}")
+    error.parameter = name
+    error.said = message
     return error
 
 

@@ -126,23 +126,24 @@ class Afterwards:
             right = _gradients(self.twins.make(self.choice.base)(q, k, v), leaves_too)
             wanted = {name: leaves_too[name] for name in right}  # the others have no part in the right layer
             try:
-                found = self._found(got.result, wanted)
+                gradients = self._found(got.result, wanted)
             except RuntimeError as error:  # a value that backward needs was written over
                 return Verdict(Finding(What.NO_BACKWARD, probe, error=error))
-            if recorder.left_torch or not any(gradient.any() for gradient in found.values()):
+            if recorder.left_torch or not any(gradient.any() for gradient in gradients.values()):
                 return self._nothing_learns(recorder)
             parameters = self.patient.parameters.keys() & wanted.keys()
             closed = self.patient.module is None or "forward" in vars(self.patient.module)
-            if closed and not any(found[name].any() for name in parameters):
-                found = {name: found[name] for name in leaf_names}  # a function with other copies of the maps
-            if all(self._alike(found[name], right[name]) for name in found):
+            if closed and not any(gradients[name].any() for name in parameters):
+                # A function with other copies of the projections.
+                gradients = {name: gradients[name] for name in leaf_names}
+            if all(self._alike(gradients[name], right[name]) for name in gradients):
                 return None
-            finding = self._gradient_finding(found, right)
+            finding = self._gradient_finding(gradients, right)
             for bug, faults in (
                 (b, f) for b in bugs.values() if b.shows is Shows.GRADIENT for f in b.settings
             ):
                 expected = self._found(self.twins.make(self.choice.base, faults)(q, k, v), wanted)
-                if all(self._alike(found[name], expected[name]) for name in found):
+                if all(self._alike(gradients[name], expected[name]) for name in gradients):
                     return Verdict(finding, (bug,), _cut(recorder))
             return Verdict(finding, (), _cut(recorder))
 
@@ -155,8 +156,8 @@ class Afterwards:
     def _alike(self, got: Tensor, expected: Tensor) -> bool:
         return self.twins.same(Outcome(got), Outcome(expected))
 
-    def _gradient_finding(self, found: dict[str, Tensor], right: dict[str, Tensor]) -> Finding:
-        stopped = [n for n in found if not found[n].any() and not self._alike(found[n], right[n])]
+    def _gradient_finding(self, gradients: dict[str, Tensor], right: dict[str, Tensor]) -> Finding:
+        stopped = [n for n in gradients if not gradients[n].any() and not self._alike(gradients[n], right[n])]
         return Finding(What.NOT_LEARNING if stopped else What.GRADIENT, parameters=tuple(stopped))
 
     def _nothing_learns(self, recorder: Recorder) -> Verdict | None:
@@ -275,10 +276,10 @@ def _gradients(output: Tensor | None, leaves: dict[str, Tensor]) -> dict[str, Te
     if output is None or not output.requires_grad:
         return {}
     tilt = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)
-    found = torch.autograd.grad(
+    gradients = torch.autograd.grad(
         (output * tilt).sum(), list(leaves.values()), retain_graph=True, allow_unused=True
     )
-    return {name: one for name, one in zip(leaves, found, strict=True) if one is not None}
+    return {name: one for name, one in zip(leaves, gradients, strict=True) if one is not None}
 
 
 def _cut(recorder: Recorder) -> Line | None:

@@ -98,15 +98,15 @@ class Caller:
     def _find_options(self, named: list[inspect.Parameter]) -> dict[str, Takes]:
         rest = [p for p in named if p.name not in self.words]
         options = {p.name: takes(p.name) for p in rest}
-        found = {name: kind for name, kind in options.items() if kind in _MASKS}
-        if not found:  # what else has to be given, or may be, whatever its name
+        options_of_masks = {name: kind for name, kind in options.items() if kind in _MASKS}
+        if not options_of_masks:  # what else has to be given, or may be, whatever its name
             known = (*_ROLES, Takes.OTHER, Takes.CONTEXT)
-            found = {
+            options_of_masks = {
                 p.name: Takes.UNKNOWN
                 for p in rest
                 if options[p.name] not in known and (p.name in self.required or p.default is None)
             }
-        return dict(sorted(found.items(), key=lambda pair: list(Takes).index(pair[1])))
+        return dict(sorted(options_of_masks.items(), key=lambda pair: list(Takes).index(pair[1])))
 
     def __call__(
         self,
@@ -116,14 +116,14 @@ class Caller:
     ) -> Outcome:
         """Call the layer with copies of the inputs, and masks by the names of its parameters."""
         copies = {id(X): X.clone() for X in inputs}
-        given = [copies[id(X)] for X in inputs]
+        tensors = [copies[id(X)] for X in inputs]
         if self.batch_second:
-            turned = {id(X): X.transpose(0, 1) for X in given}
-            given = [turned[id(X)] for X in given]
+            turned = {id(X): X.transpose(0, 1) for X in tensors}
+            tensors = [turned[id(X)] for X in tensors]
         handed = {name: mask.clone() for name, mask in masks.items()}
         try:
-            with recorder.of(given) if recorder else nullcontext():
-                returned = self._run(given, handed)
+            with recorder.of(tensors) if recorder else nullcontext():
+                returned = self._run(tensors, handed)
             result = self._extract(returned, inputs)
         except Exception as error:  # whatever a learner's code raises is a finding
             return Outcome(None, error, self._changed(inputs, copies, masks, handed))
@@ -139,8 +139,8 @@ class Caller:
         same = all(torch.equal(X, copies[id(X)]) for X in inputs)
         return not (same and all(torch.equal(masks[name], handed[name]) for name in masks))
 
-    def _run(self, given: list[Tensor], masks: dict[str, Tensor]) -> Any:
-        words: list[Tensor] = given if self.only_first else given[: self.inputs.value]
+    def _run(self, tensors: list[Tensor], masks: dict[str, Tensor]) -> Any:
+        words: list[Tensor] = tensors if self.only_first else tensors[: self.inputs.value]
         options: dict[str, Any] = {name: masks.get(name) for name in self.options}
         if self.call:
             return self.call(self.layer, *words, *options.values(), *self._filled_up(options))

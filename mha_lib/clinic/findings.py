@@ -35,7 +35,6 @@ class Remark(Enum):
     EMPTY = "empty"
     SQUARE = "square"
     SELF = "self"
-    NO_CROSS = "no_cross"
     NO_MASK = "no_mask"
     MASK_REFUSED = "mask_refused"
     MASK_UNTESTED = "mask_untested"

@@ -129,17 +129,17 @@ def _results_kept(layer: nn.Module, source: object) -> Iterator[Tensor]:
 
 def _parameters(layer: object, source: object) -> dict[str, Tensor]:
     if isinstance(layer, nn.Module):
-        found = dict(layer.named_parameters())
+        parameters = dict(layer.named_parameters())
     elif isinstance(source, nn.Module):
-        found = dict(source.named_parameters())
+        parameters = dict(source.named_parameters())
     else:
-        found = {}
+        parameters = {}
         for name, one in zip(
             ("W_q", "W_k", "W_v", "W_o"), source if isinstance(source, tuple | list) else (), strict=False
         ):
             if isinstance(one, nn.Module):
-                found |= {f"{name}.{key}": parameter for key, parameter in one.named_parameters()}
-    return {name: parameter for name, parameter in found.items() if parameter.requires_grad}
+                parameters |= {f"{name}.{key}": parameter for key, parameter in one.named_parameters()}
+    return {name: parameter for name, parameter in parameters.items() if parameter.requires_grad}
 
 
 def find_dropout(layer: object) -> float:

@@ -95,14 +95,14 @@ def _goes_into_softmax(made: Made, recogniser: Recogniser) -> bool:
 
 
 def _ancestors(steps: Sequence[Made], last: int) -> set[int]:
-    found = set()
+    ancestors = set()
     waiting = [last]
     while waiting:
         step = waiting.pop()
-        if step not in found:
-            found.add(step)
+        if step not in ancestors:
+            ancestors.add(step)
             waiting.extend(p for p in steps[step].parents if p != step)
-    return found
+    return ancestors
 
 
 def _line(trail: _Trail, step: int) -> Line:

@@ -127,8 +127,8 @@ class Asking:
     def _learning(output: Tensor | None, parameters: list[Tensor]) -> Iterator[bool]:
         assert output is not None
         total = (output * torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)).sum()
-        found = torch.autograd.grad(total, parameters, retain_graph=True, allow_unused=True)
-        for gradient in found:
+        gradients = torch.autograd.grad(total, parameters, retain_graph=True, allow_unused=True)
+        for gradient in gradients:
             yield gradient is not None and float(gradient.abs().max()) > 1e-12
 
 

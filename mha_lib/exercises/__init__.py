@@ -69,5 +69,5 @@ def check(name: str, attempt: Any) -> Verdict:
     if hint is None:
         note(name)
         return Verdict(name, Status.RIGHT, text.right)
-    said = text.not_yet.format(hint=hint.text)
-    return Verdict(name, Status.NOT_YET, said, hint.mistake, hint.picture)
+    sentence = text.not_yet.format(hint=hint.text)
+    return Verdict(name, Status.NOT_YET, sentence, hint.mistake, hint.picture)

@@ -102,10 +102,10 @@ def _names(attempt: Any) -> Iterator[Hint | None]:
 def _mend(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
     """Judge a function (layer, X, lengths) → output (B, L, D): the listing without its three mistakes."""
     layer = random_layer(12, 3, seed=2).double()
-    given = (None,), (torch.tensor([3, 2]),)
-    found, called = examine(layer, lambda x, n: attempt(layer, x, n), *given)
-    if found.name != ALLOWED_FILL or called:
-        yield named("bug_clinic.mend", found, called)
+    lengths = (None,), (torch.tensor([3, 2]),)
+    diagnosis, called = examine(layer, lambda x, n: attempt(layer, x, n), *lengths)
+    if diagnosis.name != ALLOWED_FILL or called:
+        yield named("bug_clinic.mend", diagnosis, called)
 
 
 def _test(attempt: Callable[..., Any]) -> Iterator[Hint | None]:

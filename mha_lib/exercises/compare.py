@@ -40,7 +40,7 @@ def difference(got: Any, want: Any, nan_is_nan: bool = False) -> Difference | No
         return _differs("no_return")
     if isinstance(want, Mapping):
         parts = {part: difference(got[part], one, nan_is_nan) for part, one in want.items()}
-        return next((replace(found, part=part) for part, found in parts.items() if found), None)
+        return next((replace(differs, part=part) for part, differs in parts.items() if differs), None)
     if isinstance(want, tuple):
         return _sequences(got, want, nan_is_nan)
     if isinstance(want, Tensor):
@@ -57,8 +57,8 @@ def _sequences(got: Any, want: tuple[Any, ...], nan_is_nan: bool) -> Difference 
     if _length(got) != len(want):
         return _differs("several", n=len(want))
     for part, (one, other) in enumerate(zip(got, want, strict=True)):
-        if found := difference(one, other, nan_is_nan):
-            return replace(found, part=part)
+        if differs := difference(one, other, nan_is_nan):
+            return replace(differs, part=part)
     return None
 
 

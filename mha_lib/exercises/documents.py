@@ -34,18 +34,18 @@ def _shut_out(attempt: Callable[..., Any], keep: Tensor, h: int) -> Any:
 
 
 mask = Exercise(
-    right=lambda keep, h: ~keep.repeat_interleave(h, 0),
+    right=lambda may_attend, h: ~may_attend.repeat_interleave(h, 0),
     cases=_masks,
     ask=_shut_out,
     mistakes={
-        "polarity": lambda keep, h: keep.repeat_interleave(h, 0),
-        "tiled": lambda keep, h: ~keep.repeat(h, 1, 1),
-        "both": lambda keep, h: keep.repeat(h, 1, 1),
-        "one_a_sentence": lambda keep, h: ~keep,
-        "four_axes": lambda keep, h: ~keep[:, None].expand(-1, h, -1, -1),
-        "axis_of_one": lambda keep, h: ~keep[:, None],
-        "queries_repeated": lambda keep, h: ~keep.repeat_interleave(h, 1),
-        "turned": lambda keep, h: ~keep.repeat_interleave(h, 0).mT,
+        "polarity": lambda may_attend, h: may_attend.repeat_interleave(h, 0),
+        "tiled": lambda may_attend, h: ~may_attend.repeat(h, 1, 1),
+        "both": lambda may_attend, h: may_attend.repeat(h, 1, 1),
+        "one_a_sentence": lambda may_attend, h: ~may_attend,
+        "four_axes": lambda may_attend, h: ~may_attend[:, None].expand(-1, h, -1, -1),
+        "axis_of_one": lambda may_attend, h: ~may_attend[:, None],
+        "queries_repeated": lambda may_attend, h: ~may_attend.repeat_interleave(h, 1),
+        "turned": lambda may_attend, h: ~may_attend.repeat_interleave(h, 0).mT,
     },
     picture=Picture.HEATMAPS,
 )
@@ -87,8 +87,8 @@ def examine(layer: MultiHeadAttention, function: Callable[..., Any], *lengths: A
     X = torch.ones(2, 4, layer.W_q.in_features, dtype=torch.float64)
     try:
         with torch.no_grad():
-            for given in lengths:
-                guarded(function)(X, *given)
+            for arguments in lengths:
+                guarded(function)(X, *arguments)
         return diagnose(function, weights=layer), bool(calls)
     finally:
         hook.remove()
@@ -99,20 +99,20 @@ def _rung(attempt: Callable[..., Any]) -> Iterator[Hint | None]:
     yield named("documents.rung", *examine(layer, lambda x: attempt(layer, x), ()))
 
 
-def named(exercise: str, found: Diagnosis, called: bool) -> Hint | None:
+def named(exercise: str, diagnosis: Diagnosis, called: bool) -> Hint | None:
     """Return the hint for what was found: the layer called, a bug by its name, or what differs first.
 
     Where the diagnosis points at a line of the attempt, that line comes with it.
     """
     if called:
         return hint_of(exercise, "calls_the_layer")
-    if found.name == "right":
+    if diagnosis.name == "right":
         return None
-    bug = bugs.get(found.name)
+    bug = bugs.get(diagnosis.name)
     if bug is None:
-        return hint_of(exercise, "unknown", finding=found.message)
+        return hint_of(exercise, "unknown", finding=diagnosis.message)
     hint = hint_of(exercise, "bug", sentence=bug.sentence, look=bug.look)
-    line = found.line
+    line = diagnosis.line
     return (
         replace(hint, text=f"{hint.text}\n{text.line.format(source=line.source.strip())}") if line else hint
     )

@@ -140,12 +140,12 @@ class _Failure:
     args: tuple[Any, ...]
     outcome: _Outcome
     want: Any
-    found: Difference | None
+    differs: Difference | None
     first: bool
 
     def otherwise(self) -> Hint:
         """Say what differs, or what was raised, without knowing why."""
-        hint = Hint(self.found.kind, self.found.text) if self.found else raised(self.outcome.error)
+        hint = Hint(self.differs.kind, self.differs.text) if self.differs else raised(self.outcome.error)
         return hint if self.first else replace(hint, text=f"{hint.text} {text.other_sizes}")
 
 
@@ -180,11 +180,11 @@ class Exercise(Checked):
         for number, args in enumerate(self.cases()):
             outcome = self._outcome(attempt, args)
             want = self._outcome(self.right, args).result
-            found = None if outcome.error else difference(outcome.result, want)
-            if outcome.error or found:
-                failure = _Failure(args, outcome, want, found, first=number == 0)
+            differs = None if outcome.error else difference(outcome.result, want)
+            if outcome.error or differs:
+                failure = _Failure(args, outcome, want, differs, first=number == 0)
                 hint = self._known(name, attempt, failure) or failure.otherwise()
-                drawn = self.picture and found and found.kind == "number"
+                drawn = self.picture and differs and differs.kind == "number"
                 return replace(hint, picture=partial(self._draw, attempt, args)) if drawn else hint
         return None
 
@@ -204,15 +204,15 @@ class Exercise(Checked):
     def _known(self, name: str, attempt: Function, failure: _Failure) -> Hint | None:
         """Return the hint for a mistake that people make, for the part that is wrong, or for any other."""
         hints: Mapping[str, str] = read("hints")[name]
-        args, outcome, found = failure.args, failure.outcome, failure.found
-        part = found.part if found else None
+        args, outcome, differs = failure.args, failure.outcome, failure.differs
+        part = differs.part if differs else None
         names = [
             mistake
             for mistake, wrong in self.mistakes.items()
             if outcome.is_like(self._outcome(wrong, args), part)
         ]
         names.sort(key=lambda mistake: not self._same_everywhere(attempt, self.mistakes[mistake]))
-        if found and found.kind in ("number", "value"):
+        if differs and differs.kind in ("number", "value"):
             names += [str(other) for other in (part, "other") if other in hints]
         if not names:
             return None

@@ -69,15 +69,15 @@ WRONG: dict[str, Function] = {
 
 def _verdicts(attempt: Function) -> dict[str, Any]:
     """Return what a test says of each merge: right or not. A failed assertion is a no."""
-    said: dict[str, Any] = {}
+    verdicts: dict[str, Any] = {}
     for name, merge in (RIGHT | WRONG).items():
         try:
-            said[name] = attempt(merge) in (None, True)  # a test of asserts returns nothing
+            verdicts[name] = attempt(merge) in (None, True)  # a test of asserts returns nothing
         except Raised as caught:
             if name in RIGHT and not isinstance(caught.error, AssertionError):
                 raise
-            said[name] = False
-    return said
+            verdicts[name] = False
+    return verdicts
 
 
 def _knows(merge: Function) -> bool:

@@ -33,10 +33,10 @@ class Progress:
         lines = []
         for notebook, exercises in self.notebooks.items():
             marks = "  ".join(f"{'✓' if done else '○'} {name}" for name, done in exercises.items())
-            said = text.of_notebook.format(
+            line = text.of_notebook.format(
                 notebook=notebook, done=sum(exercises.values()), all=len(exercises)
             )
-            lines.append(f"{said}  {marks}")
+            lines.append(f"{line}  {marks}")
         everything = sum(map(len, self.notebooks.values()))
         return "\n".join([*lines, text.in_all.format(done=self.done, all=everything)])
 

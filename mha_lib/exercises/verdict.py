@@ -52,10 +52,10 @@ class Verdict:
         return f'<div style="{style}">{html.escape(repr(self))}</div>'
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        said = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        shown = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if self.picture is None:
-            return said, {}
+            return shown, {}
         from ..widgets.offer import Offer  # only now: most checks need no widget
 
         data, metadata = Offer(self._repr_html_(), self.picture)._repr_mimebundle_()
-        return {**data, **said}, metadata
+        return {**data, **shown}, metadata

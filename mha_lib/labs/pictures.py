@@ -38,8 +38,8 @@ def plot_runs(
         size = 8 if len(values) < 20 else 5
         colour = "0.6" if marked else head_colour(row)
         ax.plot(values, spread, "o", color=colour, markersize=size, alpha=0.8)
-        said = f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
-        ax.text(1.03, row, said.replace("-", "−"), va="center", size=11, transform=ax.get_yaxis_transform())
+        label = f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
+        ax.text(1.03, row, label.replace("-", "−"), va="center", size=11, transform=ax.get_yaxis_transform())
     if marked:
         ax.plot([marked[name] for name in groups], range(len(groups)), "D", color=MARK, markersize=9)
     ax.set_yticks(range(len(groups)), list(groups), size=11)

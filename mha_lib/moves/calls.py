@@ -147,10 +147,10 @@ def _is_bool(arg: Any) -> bool:
 
 def tensors_of(tree: Any) -> list[Tensor]:
     """All tensors in a tree of lists, tuples, dicts and dataclasses."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for leaf in tree_leaves(tree):
         if isinstance(leaf, Tensor):
-            found.append(leaf)
+            tensors.append(leaf)
         elif is_dataclass(leaf) and not isinstance(leaf, type):
-            found += tensors_of([getattr(leaf, field.name) for field in fields(leaf)])
-    return found
+            tensors += tensors_of([getattr(leaf, field.name) for field in fields(leaf)])
+    return tensors

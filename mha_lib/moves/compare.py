@@ -81,13 +81,13 @@ def compare(right: Recording, beside: Recording) -> Comparison:
         return Comparison(Verdict.SAME, tuple(pairs), shapes)
     if not placed:
         return Comparison(Verdict.DIFFERENT, tuple(pairs), shapes)
-    mixed = next((found for pair in pairs if (found := _mixed(pair))), None)
+    mixed = next((mixture for pair in pairs if (mixture := _mixed(pair))), None)
     return Comparison(Verdict.MISPLACED, tuple(pairs), shapes, mixed)
 
 
 def verdict_sentence(comparison: Comparison) -> str:
     """Say it in a sentence or two."""
-    first, second = (text.both.join(map(str, shapes)) or text.nothing for shapes in comparison.shapes)
+    first, second = (text.both.join(map(str, shapes)) for shapes in comparison.shapes)
     sentence: str = text.compare[comparison.verdict.value].format(
         wrong=comparison.wrong, total=comparison.total, right=first, beside=second
     )

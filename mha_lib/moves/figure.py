@@ -79,14 +79,14 @@ def _figure(panels: Sequence["_Panel"], columns: int, width: float, sentence: st
         for panel in together:
             panel.head = deepest
     heights = [max(panel.height for panel in row) for row in rows]
-    said = wrap(sentence, int(columns * width / 10.4))
-    above = MARGIN + 24 * len(said)
+    lines = wrap(sentence, int(columns * width / 10.4))
+    above = MARGIN + 24 * len(lines)
     size = (columns * (width + MARGIN) + MARGIN, sum(heights) + above)
     figure = Drawing(figsize=(size[0] / 96, size[1] / 96), alt=alt)
     canvas = figure.add_axes((0, 0, 1, 1))
     canvas.set(xlim=(0, size[0]), ylim=(size[1], 0))
     canvas.axis("off")
-    canvas.text(MARGIN, 12, "\n".join(said), size=16 * PIXEL, weight="bold", va="top", linespacing=1.4)
+    canvas.text(MARGIN, 12, "\n".join(lines), size=16 * PIXEL, weight="bold", va="top", linespacing=1.4)
     for row, side_by_side in enumerate(rows):
         for column, panel in enumerate(side_by_side):
             panel.draw(canvas, MARGIN + column * (width + MARGIN), above + sum(heights[:row]))
@@ -223,26 +223,26 @@ class _Panel:
         self,
         x: float,
         y: float,
-        said: str,
+        written: str,
         pixels: float,
         colour: str = INK,
         align: str = "left",
         **look: Any,
     ) -> None:
         """Write, with fonts that have the signs."""
-        if not said.isascii():  # an axis may have a Chinese name
-            families = families_for(said)
-            said = drawable(said, families)
+        if not written.isascii():  # an axis may have a Chinese name
+            families = families_for(written)
+            written = drawable(written, families)
             look["family"] = [*([look["family"]] if "family" in look else []), *families]
         look |= {"size": pixels * PIXEL, "color": colour, "ha": align, "va": "center", "parse_math": False}
-        self.canvas.text(self.x + x, self.y + y, said, **look)
+        self.canvas.text(self.x + x, self.y + y, written, **look)
 
     def label(self, label: Label, right: float, down: float, align: str) -> None:
         """Write a label into its place."""
         if label.parts:
-            said = _joined(label.parts)
+            written = _joined(label.parts)
             colour = TONES[label.parts[0].tone]
-            self.text(label.x + right, self.head + label.y + down, said, 14, colour, align)
+            self.text(label.x + right, self.head + label.y + down, written, 14, colour, align)
 
     def brace(self, label: Label, hooked: bool) -> None:
         """Draw a line under a label, as far as it holds; with hooks where it spans columns."""

@@ -69,8 +69,8 @@ class Recorder(TorchFunctionMode):
             return ()
         self._look([tensor for tensor in returned if self.follows(tensor)])
         last = self.frames[-1].steps
-        found = [step for tensor in returned for step in last if self._is_now(step, tensor)]
-        if len(found) >= len(returned) and all(any(self._is_now(s, t) for s in found) for t in returned):
+        present = [step for tensor in returned for step in last if self._is_now(step, tensor)]
+        if len(present) >= len(returned) and all(any(self._is_now(s, t) for s in present) for t in returned):
             return tuple(next(s for s in last if self._is_now(s, t)) for t in returned)
         for tensor in returned:
             self._follow(tensor)

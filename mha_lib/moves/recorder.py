@@ -54,10 +54,10 @@ def watch(
     named = _checked_axes(inputs, axes)
     spoken = _checked_words(words, next(iter(inputs.values())))
     recorder = Recorder()
-    given = dict(zip(inputs, copies(inputs.values()), strict=True))
-    recorder.start(given)
+    copied = dict(zip(inputs, copies(inputs.values()), strict=True))
+    recorder.start(copied)
     with _as_written(), recorder:
-        result = fn(**given) if isinstance(X, Mapping) else fn(*given.values())
+        result = fn(**copied) if isinstance(X, Mapping) else fn(*copied.values())
     if not tensors_of(result):
         raise type_error("fn", "a function that gives a tensor back", type(result).__name__)
     returned = recorder.finish(result)

@@ -51,9 +51,9 @@ def still(recording: Recording, beside: Recording | None = None) -> str:
     panels = [*_panels(recording, None, PANELS if beside is None else 2)]
     if beside is not None:
         panels += _panels(beside, comparison, 1)
-    said = f"<p><strong>{escape(verdict_sentence(comparison))}</strong></p>\n" if comparison else ""
+    sentence = f"<p><strong>{escape(verdict_sentence(comparison))}</strong></p>\n" if comparison else ""
     row = "display:flex;flex-wrap:wrap;gap:8px 28px;align-items:flex-start"
-    return f'<div style="{row}">\n' + "\n".join(panels) + f"\n</div>\n{said}"
+    return f'<div style="{row}">\n' + "\n".join(panels) + f"\n</div>\n{sentence}"
 
 
 def _panels(recording: Recording, against: Comparison | None, most: int) -> list[str]:

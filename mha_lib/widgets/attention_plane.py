@@ -97,8 +97,8 @@ class AttentionPlane(BrowserPicture):
     def __init__(
         self, queries: Tensor, keys: Tensor, values: Tensor, words: Sequence[str], *, asks: int = -1
     ) -> None:
-        given = {"queries": queries, "keys": keys, "values": values}
-        for name, points in given.items():
+        inputs = {"queries": queries, "keys": keys, "values": values}
+        for name, points in inputs.items():
             if points.shape != (3, 2):
                 raise value_error(name, "three words with two numbers each, (3, 2)", tuple(points.shape))
         if len(words) != 3:
@@ -211,13 +211,13 @@ class AttentionPlane(BrowserPicture):
         drawn.append(
             f'<circle class="mha-plane-context" cx="{x:.1f}" cy="{y:.1f}" r="7" fill="currentColor"/>'
         )
-        said = text.values.format(values=self._said(self.value_points))
-        return _figure(text.values_title, text.values_help, box, said, drawn)
+        spoken = text.values.format(values=self._said(self.value_points))
+        return _figure(text.values_title, text.values_help, box, spoken, drawn)
 
     def _said(self, points: Sequence[Sequence[float]]) -> str:
         named = zip(self.words, points, strict=True)
-        said = (text.point.format(word=word, x=f"{x:g}", y=f"{y:g}") for word, (x, y) in named)
-        return ", ".join(said)
+        spoken = (text.point.format(word=word, x=f"{x:g}", y=f"{y:g}") for word, (x, y) in named)
+        return ", ".join(spoken)
 
     def _table(self) -> str:
         now = self.attended
@@ -238,9 +238,9 @@ def _number(value: float) -> str:
     return f"{value + 0.0:.2f}"
 
 
-def _figure(title: str, how: str, box: Box, said: str, drawn: Sequence[str]) -> str:
+def _figure(title: str, how: str, box: Box, spoken: str, drawn: Sequence[str]) -> str:
     size = f'width="{box.width:.0f}" height="{box.height:.0f}" viewBox="0 0 {box.width:.1f} {box.height:.1f}"'
-    svg = f'<svg {size} role="img" aria-label="{html.escape(said)}" font-size="14">{"".join(drawn)}</svg>'
+    svg = f'<svg {size} role="img" aria-label="{html.escape(spoken)}" font-size="14">{"".join(drawn)}</svg>'
     return f"<figure><figcaption>{title}</figcaption>{svg}<p>{how}</p></figure>"
 
 

@@ -93,7 +93,11 @@ class BrowserPicture(Fallback, anywidget.AnyWidget):
         static/standalone.js shows it: start(element, module, state).
         """
         state = json.loads(json.dumps(self.page_traits(), default=_plain, sort_keys=True))
-        return {"module": self.module, "title": repr(self).splitlines()[0], "state": state}
+        return {"module": self.module, "title": self.headline(), "state": state}
+
+    def headline(self) -> str:
+        """Return the picture in one line."""
+        return repr(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs)

@@ -199,15 +199,15 @@ def explain(error: BaseException, chain: str) -> Trouble:
     """Return torch's own words, and what to do about them."""
     if isinstance(error, ChainError):
         return Trouble(chain, str(error))
-    said = f"{type(error).__name__}: {error}".strip()
-    misfit = re.search(text.shape_message, said)
+    message = f"{type(error).__name__}: {error}".strip()
+    misfit = re.search(text.shape_message, message)
     if misfit:
-        return Trouble(chain, said, _about_sizes(misfit["shape"], int(misfit["size"])))
+        return Trouble(chain, message, _about_sizes(misfit["shape"], int(misfit["size"])))
     for pattern, hint in text.hints:
-        match = re.search(pattern, said)
+        match = re.search(pattern, message)
         if match:
-            return Trouble(chain, said, hint.format(**match.groupdict()))
-    return Trouble(chain, said)
+            return Trouble(chain, message, hint.format(**match.groupdict()))
+    return Trouble(chain, message)
 
 
 def _about_sizes(shape: str, size: int) -> str:

@@ -134,7 +134,7 @@ class HeadExplorer(BrowserPicture):
         blocks, count, Lq, Lk = shape = tuple(maps.weights.shape)
         held = maps.weights.numel() <= MOST_HELD
         rows, columns = weighed.sums()
-        found = {"masked": not hides_nothing(maps.mask), "nan": bool(rows.isnan().any())}
+        marks = {"masked": not hides_nothing(maps.mask), "nan": bool(rows.isnan().any())}
         longest = "" if weighed.lengths is None else f"{weighed.longest:.3g}"
         return {
             "shape": list(shape),
@@ -144,7 +144,7 @@ class HeadExplorer(BrowserPicture):
             "row_sums": wire.packed(wire.thousandths(rows)),
             "column_sums": wire.packed(wire.hundredths(columns)),
             **({"small": b"", "small_shape": []} if held else self._thumbnails(Measure.WEIGHTS)),
-            "marks": [mark for mark, there in found.items() if there],
+            "marks": [mark for mark, there in marks.items() if there],
             "slack": round(maps.slack * 1000),
             "longest": longest,
             "query_words": list(maps.queries),
@@ -170,10 +170,10 @@ class HeadExplorer(BrowserPicture):
         small = self._weighed.small(SMALL, measure)
         return {"small": wire.shades(small).numpy().tobytes(), "small_shape": list(small.shape[2:])}
 
-    def _scores(self, given: Mapping[str, Tensor]) -> list[dict[str, Any]]:
+    def _scores(self, values_of: Mapping[str, Tensor]) -> list[dict[str, Any]]:
         maps = self._weighed.maps
         few = maps.weights.numel() <= MOST_SCORED
-        scores = [_score(name, False, values) for name, values in given.items()]
+        scores = [_score(name, False, values) for name, values in values_of.items()]
         for name, compute in OWN.items():
             scores.append(_score(text.scores[name], True, compute(maps) if few else None))
         return scores

@@ -159,8 +159,8 @@ class Reveal(Fallback, ipywidgets.VBox):
 
     def _judge(self, _change: object = None) -> None:
         style = "border-left: 4px solid #0072B2; padding: 4px 10px; white-space: pre-wrap"
-        said = html.escape(f"{self._judged()}\n{self._answer()}")
-        self.said.value = f'<div role="status" style="{style}">{said}</div>'
+        answer = html.escape(f"{self._judged()}\n{self._answer()}")
+        self.said.value = f'<div role="status" style="{style}">{answer}</div>'
 
     def _judged(self) -> str:
         question = self.question
@@ -222,7 +222,7 @@ def quiz_questions(topic: str = "quiz", only: Iterable[str] | None = None) -> li
     questions = load(topic)
     if only is None:
         return list(questions.values())
-    short = {name.partition(".")[2]: asked for name, asked in questions.items()}
+    short = dict(zip(read(f"questions/{topic}"), questions.values(), strict=True))
     for name in (names := list(only)):
         if name not in short:
             raise value_error("only", f"names out of {list(short)}", repr(name))

@@ -94,8 +94,12 @@ class TensorMoves(BrowserPicture):
             shown = self.run(str(content["chain"]), sizes)
             self.send({"kind": "done", "shown": shown})
 
+    def headline(self) -> str:
+        """Return what was recorded, in one line."""
+        return f"TensorMoves: {self.recording.path}"
+
     def __repr__(self) -> str:
-        shown = [f"TensorMoves: {self.recording.path}"]
+        shown = [self.headline()]
         if self.beside:
             shown += [f"beside: {self.beside.path}", self.pictures["compare"]["sentence"]]
         return "\n".join(shown)
