@@ -26,9 +26,9 @@ def _masks() -> list[tuple[Tensor, int]]:
     return [(torch.rand(B, Lq, Lk, generator=generator) < 0.5, h) for B, Lq, Lk, h in sizes]
 
 
-def _shut_out(attempt: Callable[..., Any], keep: Tensor, h: int) -> Any:
+def _shut_out(attempt: Callable[..., Any], may_attend: Tensor, h: int) -> Any:
     """Return the attempt's mask; a float mask of 0 and −inf says the same to torch's layer."""
-    made = attempt(keep, h)
+    made = attempt(may_attend, h)
     floats = isinstance(made, Tensor) and made.is_floating_point()
     return made == -math.inf if floats and bool(((made == 0) | (made == -math.inf)).all()) else made
 
