@@ -50,9 +50,8 @@ SURROUNDINGS = (
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
     """Keep so many cores busy."""
-    spin = (
-        "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"  # no longer than this process
-    )
+    # They end with this process, however it ends.
+    spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
     spinning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(processes)]
     try:
         yield
