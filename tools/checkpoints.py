@@ -1,5 +1,6 @@
 """A process kept as it was, so that many things can be tried from there; and the lines that a step runs."""
 
+import gc
 import json
 import os
 import resource
@@ -52,6 +53,7 @@ class Checkpoint:
 
 
 def _bounded(attempt: Callable[[int], Outcome], number: int) -> Outcome:
+    gc.disable()  # to look for garbage would copy all that this fork shares with the process before it
     resource.setrlimit(resource.RLIMIT_CPU, (AT_WORK, AT_WORK))  # of this fork, which has done nothing yet
     return attempt(number)
 

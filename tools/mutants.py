@@ -33,6 +33,7 @@ from faults import Fault, count_of, faults_of
 from planting import plant
 from trials import LIBRARY, ROOT, Bench, Run, in_tests, on_import, walk
 
+WALK = sorted((ROOT / "notebooks").glob("0[0-7]*.ipynb"))
 SLOW = ("09", "10", "11")  # they train, measure and run a real model, ten seconds and more each time
 
 
@@ -113,6 +114,13 @@ def _left(chosen: Sequence[tuple[str, Fault]], file: Path) -> list[tuple[str, Fa
     ]
 
 
+def _readers(options: argparse.Namespace) -> list[Path]:
+    """The notebooks that faults are tried in."""
+    if options.left:
+        return []
+    return [path for path in notebooks() if not options.walk or path in WALK]
+
+
 def runs(options: argparse.Namespace, first: int = 0) -> list[Run]:
     """Try faults in the notebooks, then in the tests those that no notebook noticed.
 
@@ -125,7 +133,7 @@ def runs(options: argparse.Namespace, first: int = 0) -> list[Run]:
     warm()
     _draw_once()
     bench = Bench(chosen)
-    for path in notebooks() if not options.left else []:
+    for path in _readers(options):
         start = time.monotonic()
         for attempt in streamed(lambda tell, path=path: walk(path, bench, tell)):
             result = bench.close(*attempt)
@@ -186,6 +194,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, default=Path("report.json"))
     parser.add_argument("--bugs", action="store_true", help="those of mha.bugs, made in the core, by name")
     parser.add_argument("--no-tests", action="store_true", help="the notebooks alone")
+    parser.add_argument("--walk", action="store_true", help="notebooks 00 to 07 alone, without solutions")
     parser.add_argument("--left", type=Path, help="in the tests alone, what an earlier report left open")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)

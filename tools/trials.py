@@ -16,6 +16,7 @@ from planting import lines_on_import, living, plant
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "mha_lib"
+PICTURES = ("moves", "heatmaps", "widgets", "look")
 MOST = 60  # seconds of tests for one fault
 OTHER_TESTS = ("bench", "browser", "claims", "hosts", "js", "notebooks", "site")  # processes of their own
 NO_UNIT = ("test_javascript", "test_links", "test_mutants", "test_readme", "test_rooms", "test_setup")
@@ -122,8 +123,9 @@ def tests_of(module: str) -> list[Path]:
     room, _, name = module.rpartition("/")
     own = tests / room / f"test_{name}.py"
     others = sorted((tests / room).glob("test_*.py")) if room else []
-    named = [tests / name for name in ("test_equivalence.py", "test_multihead.py")] if not room else []
-    return [path for path in dict.fromkeys([own, *others, *named]) if path.exists()]
+    named = [] if room else [tests / name for name in ("test_equivalence.py", "test_multihead.py")]
+    drawn = [tests / "pictures" / "test_unusual.py"] if room in PICTURES else []
+    return [path for path in dict.fromkeys([own, *drawn, *others, *named]) if path.exists()]
 
 
 class _InEachTest:
