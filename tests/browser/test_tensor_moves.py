@@ -19,7 +19,7 @@ wrong = mha.watch(lambda X: X.reshape(4, 4, 5), X)"""
 RIGHT = mha.watch(lambda X: X.reshape(2, 4, 2, 5).permute(0, 2, 1, 3).reshape(4, 4, 5), X)
 WRONG = mha.watch(lambda X: X.reshape(4, 4, 5), X)
 PLACES = """root => {
-  const plane = root.querySelector(".mha-plane"), from = plane.getBoundingClientRect();
+  const plane = root.querySelector(".mha-board"), from = plane.getBoundingClientRect();
   const zoom = from.width / plane.offsetWidth;
   return [...plane.querySelectorAll(".mha-cell")].map(cell => {
     const box = cell.getBoundingClientRect();
@@ -419,7 +419,7 @@ def test_two_lanes_take_one_layout_so_that_lines_stand_beside_each_other(lab, tm
     widget = page.locator(".mha-moves")
     press(widget, "Last step")
     at_rest(widget)
-    places = page.evaluate("""() => [...document.querySelectorAll(".mha-plane")].map(plane => {
+    places = page.evaluate("""() => [...document.querySelectorAll(".mha-board")].map(plane => {
       const from = plane.getBoundingClientRect();
       return [...plane.querySelectorAll(".mha-cell")].map(cell => {
         const box = cell.getBoundingClientRect();
@@ -595,11 +595,11 @@ def test_the_theme_is_the_pages(lab, tmp_path, mark, dark):
 
 
 SIZES = """root => {
-  const plane = root.querySelector(".mha-plane");
+  const plane = root.querySelector(".mha-board");
   const zoom = plane.getBoundingClientRect().width / plane.offsetWidth;
   const least = (what, by) => Math.min(...[...root.querySelectorAll(what)].map(
     node => parseFloat(getComputedStyle(node).fontSize) * by));
-  return [least(".mha-plane .mha-cell", zoom), least(".mha-tape .mha-cell", 1),
+  return [least(".mha-board .mha-cell", zoom), least(".mha-tape .mha-cell", 1),
           least(".mha-block, .mha-row", zoom)];
 }"""
 
@@ -697,7 +697,7 @@ def test_many_cells_are_painted_and_can_be_followed(lab, tmp_path):
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Shift+ArrowDown")
     expect(widget.locator(".mha-told")).to_contain_text("Number 20 of X, address 20")
-    box = widget.locator(".mha-plane").bounding_box()
+    box = widget.locator(".mha-board").bounding_box()
     frames = TensorMoves(many).pictures["lanes"][0]["frames"]
     zoom = box["width"] / max(frame["layouts"][0]["size"][0] for frame in frames)
     x, y = place(frames[2]["layouts"][0]["pieces"][0], (0, 1, 2, 3))

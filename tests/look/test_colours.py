@@ -1,6 +1,7 @@
 """Colours stand in one place: pages and figures take them from there."""
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,11 @@ def test_a_page_gets_the_very_colours_that_figures_have(widget):
 def test_figure_and_still_write_in_the_pages_colours():
     assert figure.TONES == (*(tone.light for tone in colours.TONES), colours.MARK.light)
     assert colours.MARK.light in still._WRONG
+
+
+def test_no_two_sheets_speak_of_the_same_class():
+    """All sheets are in one page when their pictures are in one notebook."""
+    sheets = [file for file in (ROOT / "widgets" / "static").glob("*.css") if file.stem != "theme"]
+    names = [set(re.findall(r"\.(mha-[\w-]+)", file.read_text("utf-8"))) for file in sheets]
+    for one, other in combinations(names, 2):
+        assert one and not one & other

@@ -537,7 +537,7 @@ class Picture {
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
     this.stage.setAttribute("aria-label", words.picture);
-    this.plane = make("div", "mha-plane", this.stage);
+    this.plane = make("div", "mha-board", this.stage);
     this.surface = new Surface(this.plane, painted, pictures.cell, actions);
     this.labels = new Labels(this.plane);
   }
