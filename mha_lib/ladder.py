@@ -54,7 +54,7 @@ def _rung(name: str) -> Callable[[Rung], Rung]:
 def plain_loop(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
     """For each head and query walk over the keys, number by number."""
     Q, K, V = layer.W_q(queries).tolist(), layer.W_k(keys).tolist(), layer.W_v(values).tolist()
-    (B, Lq, _) = queries.shape
+    B, Lq, _ = queries.shape
     Lk = keys.shape[1]
     d = layer.W_q.out_features // layer.num_heads
     context = queries.new_zeros(B, Lq, layer.num_heads * d)

@@ -4,6 +4,7 @@ import math
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import torch
@@ -17,17 +18,30 @@ text = sentences("learning")
 RTOL, ATOL = 1e-4, 2e-6
 
 
+class Kind(StrEnum):
+    """How a result differs; its sentence has the same name."""
+
+    NO_RETURN = "no_return"
+    VALUE = "value"
+    SEVERAL = "several"
+    RETURNS_MORE = "returns_more"
+    NOT_A_TENSOR = "not_a_tensor"
+    NOT_BOOLEAN = "not_boolean"
+    SHAPE = "shape"
+    NUMBER = "number"
+
+
 @dataclass(frozen=True)
 class Difference:
-    """What differs first: the name of the kind, what to say of it, in which part of a result."""
+    """What differs first: the kind, what to say of it, in which part of a result."""
 
-    kind: str
+    kind: Kind
     text: str
     part: str | int | None = None
 
 
-def _differs(kind: str, **facts: Any) -> Difference:
-    return Difference(kind, vars(text)[kind].format(**facts))
+def _differs(kind: Kind, **facts: Any) -> Difference:
+    return Difference(kind, vars(text)[kind.value].format(**facts))
 
 
 def difference(got: Any, want: Any, nan_is_nan: bool = False) -> Difference | None:
@@ -37,7 +51,7 @@ def difference(got: Any, want: Any, nan_is_nan: bool = False) -> Difference | No
     `got` may be that in any other form: lists, arrays, numbers of numpy or torch.
     """
     if got is None:
-        return _differs("no_return")
+        return _differs(Kind.NO_RETURN)
     if isinstance(want, Mapping):
         parts = {part: difference(got[part], one, nan_is_nan) for part, one in want.items()}
         return next((replace(differs, part=part) for part, differs in parts.items() if differs), None)
@@ -50,12 +64,12 @@ def difference(got: Any, want: Any, nan_is_nan: bool = False) -> Difference | No
         same = got == want or (isinstance(want, float) and math.isclose(got, want, rel_tol=RTOL))
     else:
         same = type(got) is type(want) and got == want
-    return None if same else _differs("value", want=want, got=got)
+    return None if same else _differs(Kind.VALUE, want=want, got=got)
 
 
 def _sequences(got: Any, want: tuple[Any, ...], nan_is_nan: bool) -> Difference | None:
     if _length(got) != len(want):
-        return _differs("several", n=len(want))
+        return _differs(Kind.SEVERAL, n=len(want))
     for part, (one, other) in enumerate(zip(got, want, strict=True)):
         if differs := difference(one, other, nan_is_nan):
             return replace(differs, part=part)
@@ -91,13 +105,13 @@ def close(got: Tensor, want: Tensor, nan_is_nan: bool = False) -> Tensor:
 def _tensors(got: Any, want: Tensor, nan_is_nan: bool) -> Difference | None:
     tensor = as_tensor(got)
     if isinstance(got, tuple) and len(got) > 1 and difference(got[0], want) is None:
-        return _differs("returns_more", n=len(got))
+        return _differs(Kind.RETURNS_MORE, n=len(got))
     if tensor is None:
-        return _differs("not_a_tensor", got=type(got).__name__)
+        return _differs(Kind.NOT_A_TENSOR, got=type(got).__name__)
     if want.dtype == torch.bool and tensor.dtype != torch.bool:
-        return _differs("not_boolean", got=tensor.dtype)
+        return _differs(Kind.NOT_BOOLEAN, got=tensor.dtype)
     if tensor.shape != want.shape:
-        return _differs("shape", want=tuple(want.shape), got=tuple(tensor.shape))
+        return _differs(Kind.SHAPE, want=tuple(want.shape), got=tuple(tensor.shape))
     differs = ~close(tensor, want, nan_is_nan)
     if not differs.any():
         return None
@@ -106,7 +120,7 @@ def _tensors(got: Any, want: Tensor, nan_is_nan: bool) -> Difference | None:
     if want.is_floating_point():
         digits = 4 if round(shown, 4) != round(asked, 4) else 8
         shown, asked = round(shown, digits), round(asked, digits)
-    return _differs("number", index=index, want=asked, got=shown)
+    return _differs(Kind.NUMBER, index=index, want=asked, got=shown)
 
 
 def plain(value: Any) -> Any:

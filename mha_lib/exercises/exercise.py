@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from ..text import read, sentences
-from .compare import Difference, difference, plain
+from .compare import Difference, Kind, difference, plain
 from .verdict import Hint
 
 text = sentences("learning")
@@ -145,7 +145,9 @@ class _Failure:
 
     def otherwise(self) -> Hint:
         """Say what differs, or what was raised, without knowing why."""
-        hint = Hint(self.differs.kind, self.differs.text) if self.differs else raised(self.outcome.error)
+        hint = (
+            Hint(self.differs.kind.value, self.differs.text) if self.differs else raised(self.outcome.error)
+        )
         return hint if self.first else replace(hint, text=f"{hint.text} {text.other_sizes}")
 
 
@@ -184,7 +186,7 @@ class Exercise(Checked):
             if outcome.error or differs:
                 failure = _Failure(args, outcome, want, differs, first=number == 0)
                 hint = self._known(name, attempt, failure) or failure.otherwise()
-                drawn = self.picture and differs and differs.kind == "number"
+                drawn = self.picture and differs and differs.kind is Kind.NUMBER
                 return replace(hint, picture=partial(self._draw, attempt, args)) if drawn else hint
         return None
 
@@ -212,7 +214,7 @@ class Exercise(Checked):
             if outcome.is_like(self._outcome(wrong, args), part)
         ]
         names.sort(key=lambda mistake: not self._same_everywhere(attempt, self.mistakes[mistake]))
-        if differs and differs.kind in ("number", "value"):
+        if differs and differs.kind in (Kind.NUMBER, Kind.VALUE):
             names += [str(other) for other in (part, "other") if other in hints]
         if not names:
             return None

@@ -1,6 +1,8 @@
 """What the cells of a recording look like: colours, corners, numbers. Where they stand is not known here."""
 
 from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ text = sentences("moves")
 EACH_CELL = 500  # up to here a cell is drawn with its number; beyond, only in its colour
 MOST_CELLS = 100_000
 MOST_NUMBERS = 20 * EACH_CELL  # over all steps
+ROUNDING = 1e-6  # what is smaller is rounding noise, which differs between machines
 TICKS = 4  # so many heads differ by their ticks: none, one, two, three
 SHADES = ("word", "query", "feature", "b", "a")  # what a cell's lightness tells: the first that there is
 
@@ -86,17 +89,21 @@ def short(value: complex) -> str:
     if isinstance(value, complex):
         if not value.imag:
             return short(value.real)
-        imaginary = short(value.imag)
-        return f"{short(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}i"
+        plus = "" if value.imag <= -ROUNDING else "+"  # else its sign is there already
+        return f"{short(value.real)}{plus}{short(value.imag)}i"
     number = float(value)
-    if abs(number) < 1e-6:  # rounding noise differs between machines
+    if abs(number) < ROUNDING:
         return "0"
     if abs(number) == float("inf"):
         return "∞" if number > 0 else "-∞"
     for digits in (0,) if number.is_integer() else (2, 1, 0) if abs(number) >= 0.005 else ():
-        sign, whole = ("-", f"{-number:.{digits}f}") if number < 0 else ("", f"{number:.{digits}f}")
-        shown = sign + (whole[1:] if whole.startswith("0.") else whole)
+        size = f"{abs(number):.{digits}f}"
+        below_one = digits > 0 and round(abs(number), digits) < 1
+        shown = ("-" if number < 0 else "") + (size[1:] if below_one else size)
         if len(shown) <= 4:
             return shown
-    digits_part, _, power = f"{number:.0e}".partition("e")
-    return f"{digits_part}e{int(power)}" if power else digits_part
+    if isnan(number):
+        return "nan"
+    rounded = Context(prec=1, rounding=ROUND_HALF_EVEN).create_decimal(number)
+    power = rounded.adjusted()
+    return f"{rounded.scaleb(-power)}e{power}"
