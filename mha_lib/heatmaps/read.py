@@ -69,6 +69,8 @@ def _five_axes(weights: Weights) -> Tensor:
     tensor = _tensor("weights", weights)
     if not 2 <= tensor.dim() <= 5:
         raise value_error("weights", f"a tensor {AXES}", f"shape {tuple(tensor.shape)}")
+    if tensor.dim() == 5 and not len(tensor):
+        raise value_error("weights", "at least one layer", f"shape {tuple(tensor.shape)}")
     while tensor.dim() < 5:  # what is missing is, from the left: layers, batch, heads
         tensor = tensor.unsqueeze(0)
     return tensor
