@@ -55,6 +55,11 @@ def three(X):
     return Q.flip(1), K.roll(1, 0), V.contiguous()
 
 
+def three_but_one_wrong(X):
+    Q, K, V = three(X)
+    return Q, K.flip(0).roll(1, 1), V
+
+
 def padded(X):
     return torch.nn.functional.pad(X, (1, 2), value=-1.5).transpose(0, 1)
 
@@ -132,6 +137,10 @@ def pictures():
     made["plot_moves: three columns"] = lambda: mha.plot_moves(right, columns=3)
     made["plot_moves: one column"] = lambda: mha.plot_moves(right, columns=1)
     made["plot_moves: beside a wrong one"] = lambda: mha.plot_moves(right, other)
+    made["plot_moves: beside a right one"] = lambda: mha.plot_moves(right, right)
+    made["plot_moves: three results beside three"] = lambda: mha.plot_moves(
+        mha.watch(three, numbers(2, 3, 6)), mha.watch(three_but_one_wrong, numbers(2, 3, 6))
+    )
     made["TensorMoves: beside a wrong one"] = lambda: mha.widgets.TensorMoves(right, other)
     made["TensorMoves: beside, with names"] = lambda: mha.widgets.TensorMoves(right, other, names=("a", "b"))
     return made | {f"HeadExplorer: {name}": make for name, make in EXPLORERS.items()}
