@@ -11,10 +11,10 @@ from .multihead import MultiHeadAttention
 from .scoring import DotProductAttention
 
 Layer = MultiHeadAttention | gpt.MultiHeadAttention | bert.SelfAttention
-Maps = tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]
+Projections = tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear | None]
 Weights = tuple[Tensor, Tensor | None]  # and bias
 
-# What each layer calls its maps: query, key, value, output.
+# What each layer calls its projections: query, key, value, output.
 NAMES: dict[type[Layer], tuple[str, str, str, str | None]] = {
     MultiHeadAttention: ("W_q", "W_k", "W_v", "W_o"),
     gpt.MultiHeadAttention: ("q_project", "k_project", "v_project", "o_project"),
@@ -24,8 +24,8 @@ NAMES: dict[type[Layer], tuple[str, str, str, str | None]] = {
 SEPARATE = ("q_proj_weight", "k_proj_weight", "v_proj_weight")  # torch's, where nothing is packed
 
 
-def maps_of(layer: Layer) -> Maps:
-    """Return the query, key, value and output map of one of our three layers; no W_o is None."""
+def projections_of(layer: Layer) -> Projections:
+    """Return the query, key, value and output projection of one of our three layers; no W_o is None."""
     for kind, names in NAMES.items():
         if isinstance(layer, kind):
             q, k, v, o = names
@@ -34,12 +34,12 @@ def maps_of(layer: Layer) -> Maps:
     raise type_error("layer", expected, type(layer).__name__)
 
 
-def dot_product_maps(layer: Layer) -> Maps:
-    """Return `maps_of` a layer, which has to score by the scaled dot product."""
-    maps = maps_of(layer)
+def dot_product_projections(layer: Layer) -> Projections:
+    """Return `projections_of` a layer, which has to score by the scaled dot product."""
+    projections = projections_of(layer)
     if not isinstance(layer.attention, DotProductAttention):
         raise value_error("layer", 'scoring="dot", the scaled dot product', "additive scoring")
-    return maps
+    return projections
 
 
 def to_torch(layer: Layer) -> nn.MultiheadAttention:
@@ -59,7 +59,7 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
         >>> x = torch.ones(2, 4, 10)
         >>> torch.testing.assert_close(to_torch(layer)(x, x, x)[0], layer(x, x, x))
     """
-    W_q, W_k, W_v, W_o = dot_product_maps(layer)
+    W_q, W_k, W_v, W_o = dot_product_projections(layer)
     D = W_q.out_features
     if W_q.in_features != D:
         expected = f"queries of width num_hiddens = {D}"
@@ -83,7 +83,7 @@ def to_torch(layer: Layer) -> nn.MultiheadAttention:
 
 
 def _weights_of(module: nn.MultiheadAttention) -> list[Weights]:
-    """Return weight and bias of the query, key, value and output map, where they lie in memory."""
+    """Return weight and bias of the query, key, value and output projection, where they lie in memory."""
     packed = module.in_proj_weight is not None
     weights = module.in_proj_weight.chunk(3) if packed else [getattr(module, name) for name in SEPARATE]
     biases = (None,) * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
@@ -111,7 +111,7 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
 
     Raises:
         ValueError: where `into` has no place for a weight: add_bias_kv, add_zero_attn, other
-            widths, an output map that is not the identity, dropout.
+            widths, an output projection that is not the identity, dropout.
         TypeError: another kind of module, or of `into`.
 
     Example:
@@ -141,13 +141,13 @@ def from_torch(module: nn.MultiheadAttention, into: type[Layer] = MultiHeadAtten
         out = module.out_proj
         no_bias = not biases or not module.out_proj.bias.any()
         if not no_bias or not torch.equal(out.weight, torch.eye(D).to(out.weight)):
-            mend = "SelfAttention has no output map: put the module's out_proj after it."
+            mend = "SelfAttention has no output projection: put the module's out_proj after it."
             raise value_error("module", "an out_proj that is the identity", "another one", mend)
         if module.dropout:
             raise value_error("module", "dropout 0, since SelfAttention has none", module.dropout)
         made = bert.SelfAttention(h, D, D)
     made = made.to(module.out_proj.weight)
-    linears = [linear for linear in maps_of(made) if linear is not None]
+    linears = [linear for linear in projections_of(made) if linear is not None]
     _copy(_weights_of(module)[: len(linears)], [(linear.weight, linear.bias) for linear in linears])
     return made.train(module.training)
 
@@ -166,7 +166,7 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
 
     Raises:
         TypeError: another kind of layer, or of `like`.
-        ValueError: only one of the two has an output map.
+        ValueError: only one of the two has an output projection.
 
     Example:
         >>> layer = MultiHeadAttention(4, 4, 4, 4, 2)
@@ -175,10 +175,10 @@ def to_listing(layer: Layer, like: type[Layer]) -> dict[str, Tensor]:
     """
     if like not in NAMES:
         raise type_error("like", "one of our three layers' classes", like)
-    pairs = list(zip(NAMES[like], maps_of(layer), strict=True))
+    pairs = list(zip(NAMES[like], projections_of(layer), strict=True))
     if (pairs[3][0] is None) != (pairs[3][1] is None):
         mend = "documents.bert.SelfAttention has no W_o; no other listing does without."
-        raise value_error("like", "a listing with the same maps as the layer", like.__name__, mend)
+        raise value_error("like", "a listing with the same projections as the layer", like.__name__, mend)
     state: dict[str, Tensor] = {}
     for name, linear in pairs:
         if linear is not None:
@@ -207,8 +207,8 @@ def load_listing(layer: Layer, state: dict[str, Tensor]) -> Layer:
     """
     names = max(NAMES.values(), key=lambda n: sum(k.rpartition(".")[0] in n for k in state))
     wanted = {
-        f"{name or 'the output map'}.{key}": parameter
-        for name, linear in zip(names, maps_of(layer), strict=True)
+        f"{name or 'the output projection'}.{key}": parameter
+        for name, linear in zip(names, projections_of(layer), strict=True)
         if linear is not None
         for key, parameter in linear.named_parameters()
     }

@@ -1,7 +1,7 @@
 """One layer, written ten ways: from a loop in plain Python to one fused call.
 
 Every rung takes (layer, queries, keys, values, mask) and returns the same (B, Lq, D).
-`layer` is an `mha_lib.MultiHeadAttention` with the dot product, whose four maps are used;
+`layer` is an `mha_lib.MultiHeadAttention` with the dot product, whose four projections are used;
 `mask` is None or bool (B, 1 or Lq, Lk), as `length_mask` makes it: True = may attend.
 Each is written to be read, so what the core has for it is not used.
 """
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .convert import Layer, maps_of, to_torch
+from .convert import Layer, projections_of, to_torch
 from .errors import type_error, value_error
 from .heads import merge_heads, split_heads
 from .masks import masked_softmax
@@ -203,7 +203,7 @@ def output_as_sum(
         >>> parts, bias = output_as_sum(layer, X, X, X)
         >>> torch.testing.assert_close(parts.sum(0) + bias, layer(X, X, X))
     """
-    W_q, W_k, W_v, W_o = maps_of(layer)
+    W_q, W_k, W_v, W_o = projections_of(layer)
     if W_o is None:
         raise type_error("layer", "a layer with an output projection", type(layer).__name__)
     projections = (W_q, W_k, W_v, nn.Identity())

@@ -88,7 +88,7 @@ def test_what_cannot_be_converted_says_why():
         (ValueError, "add_bias_kv", lambda: mha.from_torch(Theirs(4, 2, add_bias_kv=True))),
         (ValueError, "add_zero_attn", lambda: mha.from_torch(Theirs(4, 2, add_zero_attn=True))),
         (ValueError, "one input", lambda: mha.from_torch(Theirs(4, 2, kdim=3), gpt.MultiHeadAttention)),
-        (ValueError, "no output map", lambda: mha.from_torch(Theirs(4, 2), bert.SelfAttention)),
+        (ValueError, "no output projection", lambda: mha.from_torch(Theirs(4, 2), bert.SelfAttention)),
     ]
     for kind, words, act in cases:
         with pytest.raises(kind, match=words):
@@ -139,7 +139,7 @@ def test_a_wrong_state_is_named_entry_by_entry_and_nothing_is_loaded():
     for words in said:
         assert words in str(caught.value)
     assert all(torch.equal(before[name], value) for name, value in layer.state_dict().items())
-    with pytest.raises(ValueError, match="output map.weight is missing"):
+    with pytest.raises(ValueError, match="output projection.weight is missing"):
         convert.load_listing(layer, bert.SelfAttention(3, 6, 6).state_dict())
     with pytest.raises(ValueError, match="no place"):
         convert.load_listing(bert.SelfAttention(3, 6, 6), ListingOfDocument2(6).state_dict())

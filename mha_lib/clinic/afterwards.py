@@ -244,7 +244,7 @@ class Afterwards:
         if right.milestone in (Milestone.PRODUCTS, Milestone.MASKED):
             return Milestone.SCORES
         merged = one.step is not None and recorder.steps[one.step].values.dim() == 3
-        bare = self.choice.reading.maps[3] is None and right.milestone is Milestone.CONTEXT and merged
+        bare = self.choice.reading.projections[3] is None and right.milestone is Milestone.CONTEXT and merged
         return Milestone.OUTPUT if bare else right.milestone
 
 

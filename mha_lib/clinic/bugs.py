@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from ..convert import Layer, dot_product_maps
+from ..convert import Layer, dot_product_projections
 from ..multihead import MultiHeadAttention
 from ..text import read
 from .faulty import Faults, FaultyAttention
@@ -44,7 +44,7 @@ class Bug:
         return (self.faults, *self.also)
 
     def make(self, layer: Layer | None = None) -> FaultyAttention:
-        """Return a layer with this mistake that uses the maps of a right one.
+        """Return a layer with this mistake that uses the projections of a right one.
 
         Args:
             layer: one of our layers; without it a fresh MultiHeadAttention(10, 10, 10, 10, 2).
@@ -58,11 +58,11 @@ class Bug:
             torch.Size([2, 4, 10])
         """
         layer = MultiHeadAttention(10, 10, 10, 10, 2) if layer is None else layer
-        maps = dot_product_maps(layer)
+        projections = dot_product_projections(layer)
         dropout = layer.attention.dropout
         if "dropout" in self.faults:
             dropout = dropout or 0.5
-        return FaultyAttention(maps, layer.num_heads, dropout, self.faults).train(layer.training)
+        return FaultyAttention(projections, layer.num_heads, dropout, self.faults).train(layer.training)
 
 
 class Bugs(dict[str, Bug]):

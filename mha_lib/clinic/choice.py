@@ -1,4 +1,4 @@
-"""How a layer was understood: which reading of its maps, in which form it takes a mask, what fits it so."""
+"""How a layer was understood: which reading of its projections, which form of a mask, what fits it so."""
 
 from dataclasses import dataclass, field
 

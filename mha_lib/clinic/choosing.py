@@ -1,4 +1,4 @@
-"""What a layer takes itself for: which reading of its maps, which order of axes, which sizes.
+"""What a layer takes itself for: which reading of its projections, which order of axes, which sizes.
 
 Of all the ways in which a layer may be meant, one that makes it right is taken; where there is
 none, one with which a known mistake explains it.
@@ -181,8 +181,8 @@ class Chooser:
             lets_in = choice.padding.form.code in (Code.MAY, Code.ONES, Code.INTEGERS)
             if lets_in and choice.padding.parameter == "key_padding_mask":
                 notes.append(Note(Remark.PADDING_POLARITY))
-        if reading.maps[3] is None:
-            notes.append(Note(Remark.NO_OUTPUT_MAP))
+        if reading.projections[3] is None:
+            notes.append(Note(Remark.NO_OUTPUT_PROJECTION))
         for probe, outcome, base in choice.seen if choice.right else ():
             if outcome.raised and not choice.twins.outcome(probe, base).raised:
                 about = (("probe", probe), ("error", outcome.error))

@@ -41,7 +41,7 @@ def diagnose(
         layer: a module, or a function of (queries, keys, values), of these and a mask or
             lengths, or of one input x and a mask or lengths, in whatever order. A mask may have
             any form that people use; the message says in which it was handed over.
-        weights: where the maps are, if not under a usual name: a module that has them, or four
+        weights: where the projections are, if not under a usual name: a module that has them, or four
             nn.Linear or (out, in) tensors in the order q, k, v, o (o may be None). Needed for a
             function.
         num_heads: h, if the layer does not have it under a usual name.
@@ -50,7 +50,7 @@ def diagnose(
         seed: for the random inputs.
 
     Raises:
-        TypeError, ValueError: where the maps or the number of heads cannot be found.
+        TypeError, ValueError: where the projections or the number of heads cannot be found.
 
     Example:
         >>> from mha_lib import MultiHeadAttention, diagnose

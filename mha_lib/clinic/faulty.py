@@ -14,8 +14,8 @@ from ..masks import combine_masks, masked_softmax
 from ..text import read
 
 
-class LinearMap(Protocol):
-    """What is needed of a map: nn.Linear has it."""
+class Projection(Protocol):
+    """What is needed of a projection: nn.Linear has it."""
 
     @property
     def weight(self) -> Tensor: ...  # (out, in)
@@ -24,14 +24,14 @@ class LinearMap(Protocol):
     def bias(self) -> Tensor | None: ...
 
 
-class Map:
-    """A linear map made of tensors, weight (out, in) and bias (out,): what parameters amount to."""
+class TensorProjection:
+    """A linear projection made of tensors, weight (out, in) and bias (out,): what parameters amount to."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None):
         self.weight, self.bias = weight, bias
 
 
-FourMaps = tuple[LinearMap, LinearMap, LinearMap, LinearMap | None]
+Projections = tuple[Projection, Projection, Projection, Projection | None]
 Faults = Mapping[str, Any]
 
 SWITCHES = {
@@ -56,23 +56,28 @@ class FaultyAttention(nn.Module):
     """Multi-head attention with mistakes that can be switched on.
 
     Args:
-        maps: W_q, W_k, W_v and W_o (None: there is none); they are used, not copied.
+        projections: W_q, W_k, W_v and W_o (None: there is none); they are used, not copied.
         num_heads: h.
         dropout: probability, acts on the weights if no switch moves it.
         faults: the switches, see `mha_lib/text/en/bugs.toml`; an empty mapping makes it right.
-        num_groups: how many different key and value heads the maps hold, each h / num_groups
+        num_groups: how many different key and value heads the projections hold, each h / num_groups
             times in a row; h where there are no groups.
 
     Called as `MultiHeadAttention` is: layer(queries, keys, values, valid_lens, attn_mask=…).
     """
 
     def __init__(
-        self, maps: FourMaps, num_heads: int, dropout: float, faults: Faults, num_groups: int | None = None
+        self,
+        projections: Projections,
+        num_heads: int,
+        dropout: float,
+        faults: Faults,
+        num_groups: int | None = None,
     ):
         super().__init__()
         if set(faults) - SWITCHES:
             raise value_error("faults", f"switches among {sorted(SWITCHES)}", sorted(faults))
-        self.W_q, self.W_k, self.W_v, self.W_o = maps
+        self.W_q, self.W_k, self.W_v, self.W_o = projections
         self.num_heads = num_heads
         self.dropout = dropout
         self.faults = dict(faults)
@@ -113,11 +118,11 @@ class FaultyAttention(nn.Module):
     def _heads(self, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         h = self.num_heads
         split = SPLITS.get(self.faults.get("split", ""), heads_apart)
-        maps = self._maps()
-        used = self.faults.get("maps", "qkv")
+        projections = self._projections()
+        used = self.faults.get("projections", "qkv")
         used = used if set(used) <= set("qkv") else "qkv"
         q, k, v = (
-            split(self._project(maps[name], X, name), h)
+            split(self._project(projections[name], X, name), h)
             for name, X in zip(used, (queries, keys, values), strict=True)
         )
         detached = self.faults.get("detach")
@@ -130,27 +135,27 @@ class FaultyAttention(nn.Module):
             k, v = k[:, order], v[:, order]
         return q, k, v
 
-    def _maps(self) -> dict[str, LinearMap]:
-        """Return the maps by name; where the packed matrix is read in another order, as it reads them."""
-        maps: dict[str, LinearMap] = {"q": self.W_q, "k": self.W_k, "v": self.W_v}
-        order = self.faults.get("maps")
-        shapes = {linear.weight.shape for linear in maps.values()}
+    def _projections(self) -> dict[str, Projection]:
+        """Return the projections by name; of a packed matrix, as the layer reads it."""
+        projections: dict[str, Projection] = {"q": self.W_q, "k": self.W_k, "v": self.W_v}
+        order = self.faults.get("projections")
+        shapes = {linear.weight.shape for linear in projections.values()}
         if order not in ("by_head", "by_feature") or len(shapes) > 1:
-            return maps
+            return projections
         cut = (self.num_heads, 3, -1) if order == "by_head" else (-1, 3)
-        weights = torch.cat([linear.weight for linear in maps.values()]).unflatten(0, cut)
-        biases = [linear.bias for linear in maps.values() if linear.bias is not None]
+        weights = torch.cat([linear.weight for linear in projections.values()]).unflatten(0, cut)
+        biases = [linear.bias for linear in projections.values() if linear.bias is not None]
         bias = torch.cat(biases).unflatten(0, cut) if len(biases) == 3 else None
-        read_maps: dict[str, LinearMap] = {}
-        for i, name in enumerate(maps):
+        as_read: dict[str, Projection] = {}
+        for i, name in enumerate(projections):
             part = weights[:, i].flatten(0, weights.dim() - 3)
-            read_maps[name] = Map(part, None if bias is None else bias[:, i].flatten())
-        return read_maps
+            as_read[name] = TensorProjection(part, None if bias is None else bias[:, i].flatten())
+        return as_read
 
-    def _weight(self, linear: LinearMap, name: str) -> Tensor:
+    def _weight(self, linear: Projection, name: str) -> Tensor:
         return linear.weight.T if name in self.faults.get("transposed", "") else linear.weight
 
-    def _project(self, linear: LinearMap, X: Tensor, name: str) -> Tensor:
+    def _project(self, linear: Projection, X: Tensor, name: str) -> Tensor:
         project = self.faults.get("project")
         h = self.num_heads
         weight, bias = self._weight(linear, name), linear.bias

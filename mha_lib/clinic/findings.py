@@ -47,7 +47,7 @@ class Remark(Enum):
     NO_GRADIENT = "no_gradient"
     DROPOUT = "dropout"
     DROPOUT_TOO = "dropout_too"
-    NO_OUTPUT_MAP = "no_output_map"
+    NO_OUTPUT_PROJECTION = "no_output_projection"
     PRECISION = "precision"
     INSIDE = "inside"
     ALL_ELSE = "all_else"

@@ -14,7 +14,7 @@ _WITH_ROWS = (Axes.ROWS, Axes.ROWS_OF_HEADS, Axes.EACH_HEAD, Axes.STACK)
 
 
 class Masking:
-    """Tries the forms of masks on a layer whose maps are settled."""
+    """Tries the forms of masks on a layer whose projections are settled."""
 
     def __init__(self, runner: Runner):
         self.runner = runner

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..masks import causal_mask, masked_softmax
-from .faulty import LinearMap
+from .faulty import Projection
 from .findings import Milestone
 from .probes import Probe
 from .reading import Reading
@@ -54,7 +54,7 @@ def _inputs(probe: Probe) -> list[Right]:
     ]
 
 
-def _heads(X: Tensor, linear: LinearMap, h: int) -> Tensor:
+def _heads(X: Tensor, linear: Projection, h: int) -> Tensor:
     """(B, L, D) → (B, h, L, d)."""
     mapped = F.linear(X, linear.weight, linear.bias)
     return mapped.unflatten(-1, (h, -1)).transpose(1, 2).to(torch.float64)
@@ -71,7 +71,7 @@ def _visible(probe: Probe, causal: bool) -> Tensor | None:
 
 def right_tensors(reading: Reading, probe: Probe, causal: bool) -> list[Right]:
     """Compute every tensor that the right layer makes of a probe, in their order."""
-    W_q, W_k, W_v, W_o = reading.maps
+    W_q, W_k, W_v, W_o = reading.projections
     h, g = reading.num_heads, reading.num_groups
     queries, keys, values = probe.inputs
     q, k, v = _heads(queries, W_q, h), _heads(keys, W_k, h), _heads(values, W_v, h)

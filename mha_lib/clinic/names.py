@@ -1,11 +1,11 @@
-"""What people call things: a map by its part in attention, a parameter of `forward` by what it is."""
+"""What people call things: a projection by its part in attention, a parameter of `forward` by what it is."""
 
 import re
 from enum import Enum
 
 
 class Part(Enum):
-    """What a map is for."""
+    """What a projection is for."""
 
     QUERY = "q"
     KEY = "k"
@@ -62,7 +62,7 @@ _NO_CONCERN = (
 
 
 def part_of(name: str) -> Part | None:
-    """Say what the map of this name is for: "W_query", "to_keys", "c_attn", "fc_out"."""
+    """Say what the projection of this name is for: "W_query", "to_keys", "c_attn", "fc_out"."""
     letters = re.sub(r"[^a-z]", "", name.lower())
     for pattern in (0, 1):
         for part, patterns in _PARTS.items():
@@ -72,7 +72,7 @@ def part_of(name: str) -> Part | None:
 
 
 def bias_of(name: str) -> Part | None:
-    """Say which map the bias of this name belongs to: "b_q", "bias_k", "out_bias"."""
+    """Say which projection the bias of this name belongs to: "b_q", "bias_k", "out_bias"."""
     letters = re.sub(r"[^a-z]", "", name.lower())
     without = re.sub(r"^bias|bias$|^b(?!ias)", "", letters)
     return part_of(without) if without != letters else None

@@ -1,4 +1,4 @@
-"""A learner's layer, copied so that nothing of theirs is changed, with its maps and how to call it."""
+"""A learner's layer, copied so that nothing of theirs is changed, with its projections and how to call it."""
 
 import ast
 import copy
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..errors import value_error
 from .calling import Caller
-from .maps import find_heads, find_readings
+from .projections import find_heads, find_readings
 from .reading import Reading
 
 
@@ -23,7 +23,7 @@ class Patient:
 
     Attributes:
         layer: the copy of a module in eval mode, or the function itself.
-        readings: the ways in which its parameters may be the four maps, the likeliest first.
+        readings: the ways in which its parameters may be the four projections, the likeliest first.
         heads_known: whether the number of heads was said or found.
         parameters: what should learn, by name.
         dropout: the first probability of dropout above 0 that it has, or 0.
@@ -54,7 +54,7 @@ def admit(
 
     Args:
         layer, weights, num_heads, call: as in `diagnose`.
-        dtype: what a module is taken to; a function keeps the dtype of its maps.
+        dtype: what a module is taken to; a function keeps the dtype of its projections.
     """
     layer = getattr(layer, "_orig_mod", layer)  # a compiled layer: what it was compiled from
     source: object = layer if weights is None else weights
@@ -69,7 +69,7 @@ def admit(
     heads = find_heads(layer, source) if num_heads is None else num_heads
     with torch.enable_grad():
         readings = _readings(source, heads)
-    first = readings[0].maps
+    first = readings[0].projections
     width = len((first[2] if first[3] is None else first[3]).weight)
     return Patient(
         layer,

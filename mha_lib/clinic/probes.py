@@ -64,7 +64,7 @@ class Words:
     def __init__(self, reading: Reading, dtype: torch.dtype, seed: int):
         self.reading, self.dtype = reading, dtype
         self.generator = torch.Generator().manual_seed(seed)
-        W_q, W_k = (linear.weight.detach().to(torch.float64) for linear in reading.maps[:2])
+        W_q, W_k = (linear.weight.detach().to(torch.float64) for linear in reading.projections[:2])
         spread = (W_q.mT @ W_k).norm().item() / len(W_q) ** 0.5
         if not spread > 0:
             raise value_error("weights", "maps that are not all zero", "scores that are all alike")

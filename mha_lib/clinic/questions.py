@@ -100,7 +100,7 @@ class Asking:
             return False
         X = sizes.inputs[0][:, :1].expand(-1, sizes.sizes[2], -1).contiguous()
         got = self._run(Probe(sizes.kind, (X, X, X), sizes.lengths)).result
-        *_, W_v, W_o = self.choice.reading.maps
+        *_, W_v, W_o = self.choice.reading.projections
         value = F.linear(X, W_v.weight, W_v.bias)
         return not self._same(got, value if W_o is None else F.linear(value, W_o.weight, W_o.bias))
 

@@ -1,4 +1,4 @@
-"""A layer's parameters, read as the four maps of multi-head attention."""
+"""A layer's parameters, read as the four projections of multi-head attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,35 +6,35 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional as F
 
-from .faulty import FourMaps, LinearMap, Map
+from .faulty import Projection, Projections, TensorProjection
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """One way to read a layer's parameters as multi-head attention."""
 
-    maps: FourMaps
+    projections: Projections
     num_heads: int
     num_groups: int  # different key and value heads; num_heads where each head has its own
 
     @property
     def widths(self) -> tuple[int, int, int]:
         """How many features queries, keys and values have."""
-        q, k, v, _ = self.maps
+        q, k, v, _ = self.projections
         return q.weight.shape[1], k.weight.shape[1], v.weight.shape[1]
 
     @property
     def head_dim(self) -> int:
         """d, the width of a head's queries."""
-        return self.maps[0].weight.shape[0] // self.num_heads
+        return self.projections[0].weight.shape[0] // self.num_heads
 
 
-def fitted(maps: Sequence[LinearMap | None], h: int) -> Reading | None:
-    """Return the maps as a reading, small ones filled up, grouped heads spread; None if they do not fit."""
-    W_q, W_k, W_v, W_o = maps
+def fitted(projections: Sequence[Projection | None], h: int) -> Reading | None:
+    """Return a reading of the projections, small ones filled up, grouped heads spread; None if none fits."""
+    W_q, W_k, W_v, W_o = projections
     if W_q is None or W_k is None or W_v is None:
         return None
-    # A layer that splits before it projects, or sums its heads, has maps h times too small.
+    # A layer that splits before it projects, or sums its heads, has projections h times too small.
     if (
         W_o is not None
         and h > 1
@@ -58,19 +58,19 @@ def fitted(maps: Sequence[LinearMap | None], h: int) -> Reading | None:
     return Reading((W_q, W_k, W_v, W_o), h, groups)
 
 
-def _grown(linear: LinearMap, rows: int, columns: int) -> Map:
-    """Put the map into the corner of one that is `rows` and `columns` times as large."""
+def _grown(linear: Projection, rows: int, columns: int) -> TensorProjection:
+    """Put the projection into the corner of one that is `rows` and `columns` times as large."""
     out, width = linear.weight.shape
     n, m = (rows - 1) * out, (columns - 1) * width
-    return Map(
+    return TensorProjection(
         F.pad(linear.weight, (0, m, 0, n)), None if linear.bias is None else F.pad(linear.bias, (0, n))
     )
 
 
-def _spread(linear: LinearMap, groups: int, h: int) -> Map:
+def _spread(linear: Projection, groups: int, h: int) -> TensorProjection:
     """Give each query head the key or value head of its group: 0 0 1 1."""
 
     def spread(tensor: Tensor) -> Tensor:
         return tensor.unflatten(0, (groups, -1)).repeat_interleave(h // groups, 0).flatten(0, 1)
 
-    return Map(spread(linear.weight), None if linear.bias is None else spread(linear.bias))
+    return TensorProjection(spread(linear.weight), None if linear.bias is None else spread(linear.bias))

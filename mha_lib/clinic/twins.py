@@ -1,4 +1,4 @@
-"""What the right layer, and each faulty one, gives for a probe with the learner's own maps."""
+"""What the right layer, and each faulty one, gives for a probe with the learner's own projections."""
 
 from collections.abc import Iterable
 
@@ -45,7 +45,7 @@ class Twins:
         reading = self.reading
         switches = {**base, **faults}
         return FaultyAttention(
-            reading.maps, reading.num_heads, self.dropout, switches, reading.num_groups
+            reading.projections, reading.num_heads, self.dropout, switches, reading.num_groups
         ).eval()
 
     def outcome(self, probe: Probe, base: Faults, faults: Faults = RIGHT) -> Outcome:

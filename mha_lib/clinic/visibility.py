@@ -13,8 +13,8 @@ from ..look.fonts import drawable, families_for
 from ..look.style import HEAD_COLOURS, Drawing
 from ..masks import length_mask
 from .calling import Caller
-from .maps import input_width
 from .names import Takes
+from .projections import input_width
 
 SEEN, LEAK, UNSEEN = HEAD_COLOURS[0], HEAD_COLOURS[1], "#eeeeee"
 
@@ -33,7 +33,7 @@ def who_can_see_whom(
         layer: a module or function for self-attention, called with x as queries, keys and
             values, or with x alone. A module is copied, taken to float64 and eval mode.
         x: (B, L, D); the first sentence is looked at. Without it random words are made, for
-            a module whose maps are found.
+            a module whose projections are found.
         valid_lens, attn_mask: handed to the layer; True = may attend.
         num_words: L, where no x is given.
 

@@ -12,7 +12,7 @@ from ..scoring import DotProductAttention
 class SelfAttention(nn.Module):
     """Three projections with biases and no output projection: [head_1; …; head_h].
 
-    There is no W_o by design: in BERT the map that mixes the heads lives in the block
+    There is no W_o by design: in BERT the projection that mixes the heads lives in the block
     around this one. So the heads stand side by side in the output, unmixed, and the
     layer has 3·D² weights (with input and output of one width) where the others have 4·D².
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from ..clinic.bugs import Shows, bugs
 from ..clinic.faulty import FaultyAttention
-from ..convert import maps_of
+from ..convert import projections_of
 from ..multihead import MultiHeadAttention
 from ..text import read
 from .documents import examine, named
@@ -70,7 +70,7 @@ def kills(test: Callable[..., Any]) -> Kills:
 
 def _disguised(layer: MultiHeadAttention) -> FaultyAttention:
     """Return a layer that is right, of the class that the bugs have."""
-    return FaultyAttention(maps_of(layer), layer.num_heads, 0.0, {}).eval()
+    return FaultyAttention(projections_of(layer), layer.num_heads, 0.0, {}).eval()
 
 
 def _accepts(test: Callable[..., Any], layer: nn.Module, right: nn.Module) -> bool:

@@ -77,7 +77,7 @@ packed = Exercise(
 
 
 def examine(layer: MultiHeadAttention, function: Callable[..., Any], *lengths: Any) -> tuple[Diagnosis, bool]:
-    """Diagnose a function that is to do by the layer's maps what the layer does; say if it called the layer.
+    """Diagnose a function that is to do with the projections what the layer does; say if it called the layer.
 
     Raises:
         Raised: what the function raises, for a call with each of the lengths.

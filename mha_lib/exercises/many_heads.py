@@ -14,7 +14,7 @@ Share = Callable[[Tensor, slice], Tensor]
 
 def _heads(
     X: Tensor,
-    maps: tuple[Tensor, ...],
+    projections: tuple[Tensor, ...],
     num_heads: int,
     share: Share = lambda W, rows: W[rows].T,
     scale: float | None = None,
@@ -23,7 +23,7 @@ def _heads(
     d = X.shape[-1] // num_heads
     scale = d**-0.5 if scale is None else scale
     for i in range(num_heads):
-        q, k, v = (X @ share(W, slice(i * d, (i + 1) * d)) for W in maps)
+        q, k, v = (X @ share(W, slice(i * d, (i + 1) * d)) for W in projections)
         yield (q @ k.mT * scale).softmax(dim) @ v
 
 

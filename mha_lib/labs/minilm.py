@@ -40,7 +40,7 @@ def missing() -> list[str]:
 
 
 class Block(nn.Module):
-    """Attention, the map that mixes its heads (W_o lives here), and two layers for each word."""
+    """Attention, the projection that mixes its heads (W_o lives here), and two layers for each word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Block(nn.Module):
         return self.norm_2(X + self.narrow(nn.functional.gelu(self.wide(X)))), weights, lengths
 
     def value_lengths(self, X: Tensor) -> Tensor:
-        """Return how long a word's value is once the mixing map has read it, for each head: (B, h, L)."""
+        """Return how long a word's value is once W_o has read it, for each head: (B, h, L)."""
         B, L, D = X.shape
         values = split_heads(self.attention.value_layer(X), HEADS).reshape(B, HEADS, L, -1)
         columns = self.mix.weight.reshape(D, HEADS, -1).transpose(0, 1)  # (h, D, d), one slice a head

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 import mha_lib as mha
 from mha_lib.clinic.bugs import Shows, bugs
 from mha_lib.clinic.faulty import FaultyAttention
-from mha_lib.convert import maps_of
+from mha_lib.convert import projections_of
 
 SAME_NUMBERS = {name for name, bug in bugs.items() if bug.shows is not Shows.OUTPUT} | {"fill_minus_1e9"}
 
@@ -31,7 +31,7 @@ def layer(D=12, h=3, bias=True, dropout=0.0, seed=0):
 
 
 def identity(D, h):
-    """A layer whose maps do nothing, so that numbers can be worked out by hand."""
+    """A layer whose projections do nothing, so that numbers can be worked out by hand."""
     made = mha.MultiHeadAttention(D, D, D, D, h).double()
     with torch.no_grad():
         for parameter in made.parameters():
@@ -55,7 +55,7 @@ def test_the_mapping():
 
 def test_no_fault_is_the_right_layer():
     for given in (layer(), mha.documents.gpt.MultiHeadAttention(12, 3).double()):
-        plain = FaultyAttention(maps_of(given), 3, 0.0, {})
+        plain = FaultyAttention(projections_of(given), 3, 0.0, {})
         q, k = random(3, 4, 12), random(3, 5, 12, seed=1)
         lengths = torch.tensor([0, 2, 5])
         if isinstance(given, mha.MultiHeadAttention):
@@ -63,7 +63,7 @@ def test_no_fault_is_the_right_layer():
         right = given(q, q, q) if isinstance(given, mha.MultiHeadAttention) else given(q)
         assert_close(plain(q, q, q), right, rtol=1e-12, atol=1e-12)
     with pytest.raises(ValueError, match="faults"):
-        FaultyAttention(maps_of(layer()), 3, 0.0, {"skale": 1})
+        FaultyAttention(projections_of(layer()), 3, 0.0, {"skale": 1})
 
 
 @pytest.mark.parametrize("name", bugs)
@@ -97,8 +97,8 @@ def typed(given, x, *, split=None, merge=None, scale=None, softmax=-1, mask=None
     h, d = given.num_heads, D // given.num_heads
     split = split or (lambda X: X.view(B, L, h, d).transpose(1, 2))
     merge = merge or (lambda X: X.transpose(1, 2).reshape(B, L, D))
-    maps = {"q": given.W_q, "k": given.W_k, "v": given.W_v}
-    q, k, v = (split(maps[name](x)) for name in ("q", k, v))
+    projections = {"q": given.W_q, "k": given.W_k, "v": given.W_v}
+    q, k, v = (split(projections[name](x)) for name in ("q", k, v))
     scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(d) if scale is None else scale)
     scores = scores if mask is None else mask(scores)
     return given.W_o(merge(torch.softmax(scores, dim=softmax) @ v))

@@ -16,9 +16,9 @@ from mha_lib import ladder
 from mha_lib.clinic.bugs import bugs
 from mha_lib.clinic.examination import diagnose
 from mha_lib.clinic.faulty import FaultyAttention
-from mha_lib.clinic.maps import find_readings
 from mha_lib.clinic.probes import Kind, Words, padding_probes, plain_probes, telling_sizes
-from mha_lib.convert import maps_of
+from mha_lib.clinic.projections import find_readings
+from mha_lib.convert import projections_of
 from mha_lib.documents import bert, gpt
 
 SIZES = ((10, 2), (12, 3), (20, 4), (14, 2), (30, 5))
@@ -51,7 +51,7 @@ def test_other_settings_of_a_bug_have_its_name(name):
     for faults in bugs[name].also:
         if faults.get("pairs") == "tiled":
             continue  # shows where heads are grouped, see the corpus
-        assert diagnose(FaultyAttention(maps_of(layer()), 3, 0.0, faults)).name == name, faults
+        assert diagnose(FaultyAttention(projections_of(layer()), 3, 0.0, faults)).name == name, faults
 
 
 def right_layers():
@@ -69,7 +69,7 @@ def right_layers():
     yield "gpt", gpt.MultiHeadAttention(12, 3, dropout=0.2)
     yield "bert", bert.SelfAttention(2, 12, 12)
     yield "bert, other width", bert.SelfAttention(3, 7, 12)
-    yield "no fault", FaultyAttention(maps_of(layer()), 3, 0.5, {})
+    yield "no fault", FaultyAttention(projections_of(layer()), 3, 0.5, {})
 
 
 @pytest.mark.parametrize("name", [name for name, _ in right_layers()])
@@ -105,7 +105,7 @@ def test_two_mistakes_are_never_right():
         D, h = SIZES[i % len(SIZES)]
         faults = {**a.faults, **b.faults}
         dropout = 0.5 if "dropout" in faults else 0.0
-        found = diagnose(FaultyAttention(maps_of(layer(D, h, seed=i)), h, dropout, faults))
+        found = diagnose(FaultyAttention(projections_of(layer(D, h, seed=i)), h, dropout, faults))
         assert found.name != "right", (a.name, b.name)
 
 
@@ -148,8 +148,8 @@ class Listing(nn.Module):
     def forward(self, x, attn_mask=None):
         B, L, D = x.shape
         through_q = self.fault == "q for all"
-        maps = (self.q_project,) * 3 if through_q else (self.q_project, self.k_project, self.v_project)
-        q, k, v = (m(x).view(B, L, self.num_heads, self.d_k).transpose(1, 2) for m in maps)
+        projections = (self.q_project,) * 3 if through_q else (self.q_project, self.k_project, self.v_project)
+        q, k, v = (m(x).view(B, L, self.num_heads, self.d_k).transpose(1, 2) for m in projections)
         scores = torch.matmul(q, k.transpose(-1, -2)) / math.sqrt(self.d_k)
         if attn_mask is not None:
             square = attn_mask.dim() == 2 and self.fault != "unsqueeze always"
@@ -257,8 +257,8 @@ def test_ways_to_call():
         lambda *args: ours(*args),
     ):
         assert diagnose(function, weights=ours).name == "right"
-    assert diagnose(lambda q, k, v: ours(q, k, v), weights=maps_of(ours), num_heads=3).name == "right"
-    tensors = [linear.weight.detach() for linear in maps_of(layer())]
+    assert diagnose(lambda q, k, v: ours(q, k, v), weights=projections_of(ours), num_heads=3).name == "right"
+    tensors = [linear.weight.detach() for linear in projections_of(layer())]
     assert diagnose(layer(), weights=tensors).name == "right"
 
     class Odd(nn.Module):
@@ -278,7 +278,7 @@ def test_ways_to_call():
 
 
 class Annotated(nn.Module):
-    """Four maps in a list, a mask (B, Lq, Lk) that is 0 or 1."""
+    """Four projections in a list, a mask (B, Lq, Lk) that is 0 or 1."""
 
     def __init__(self, fill):
         super().__init__()
@@ -287,8 +287,8 @@ class Annotated(nn.Module):
 
     def forward(self, query, key, value, mask=None):
         n = query.size(0)
-        maps = zip(self.linears, (query, key, value), strict=False)
-        query, key, value = [linear(x).view(n, -1, self.h, 4).transpose(1, 2) for linear, x in maps]
+        projections = zip(self.linears, (query, key, value), strict=False)
+        query, key, value = [linear(x).view(n, -1, self.h, 4).transpose(1, 2) for linear, x in projections]
         scores = query @ key.transpose(-2, -1) / 2
         if mask is not None:
             scores = scores.masked_fill(mask.unsqueeze(1) == 0, self.fill)
@@ -297,7 +297,7 @@ class Annotated(nn.Module):
 
 
 class Packed(nn.Module):
-    """One matrix for all three maps, causal by itself."""
+    """One matrix for all three projections, causal by itself."""
 
     def __init__(self):
         super().__init__()
@@ -342,7 +342,7 @@ def test_what_is_wrong_and_unknown():
     assert found.name == "unknown" and "raises RuntimeError" in found.message
     found = diagnose(lambda q, k, v: ours(q.detach(), k, v), weights=ours)
     assert found.name == "unknown" and "gradient" in found.message
-    two = FaultyAttention(maps_of(ours), 3, 0.0, {"scale": "none", "mask": "tiled"})
+    two = FaultyAttention(projections_of(ours), 3, 0.0, {"scale": "none", "mask": "tiled"})
     found = diagnose(two)
     assert found.name == "unknown" and "no_scale" in found.message
 
@@ -359,7 +359,7 @@ def test_without_an_output_map():
             q, k, v = (W(x).unflatten(-1, (3, 4)).transpose(1, 2) for W in (self.W_q, self.W_k, self.W_v))
             return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
 
-    assert "no output map" in diagnose(NoOutputMap()).message
+    assert "no output projection" in diagnose(NoOutputMap()).message
 
 
 def test_wrong_input_is_named():

@@ -14,18 +14,18 @@ from mha_lib.clinic.findings import Clue, Remark
 D, H = 12, 3
 
 
-class Maps(nn.Module):
+class Projections(nn.Module):
     def __init__(self):
         super().__init__()
         self.num_heads = H
         self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(D, D, bias=False) for _ in range(4))
 
     def split(self, queries, keys, values):
-        maps = zip((self.W_q, self.W_k, self.W_v), (queries, keys, values), strict=True)
-        return [W(X).unflatten(-1, (H, -1)).transpose(1, 2) for W, X in maps]
+        projections = zip((self.W_q, self.W_k, self.W_v), (queries, keys, values), strict=True)
+        return [W(X).unflatten(-1, (H, -1)).transpose(1, 2) for W, X in projections]
 
 
-class ByMatmul(Maps):
+class ByMatmul(Projections):
     def forward(self, queries, keys, values):
         q, k, v = self.split(queries, keys, values)
         scores = torch.matmul(q, k.transpose(-2, -1))
@@ -35,7 +35,7 @@ class ByMatmul(Maps):
         return self.W_o(context.transpose(1, 2).flatten(2))
 
 
-class ByEinsum(Maps):
+class ByEinsum(Projections):
     def forward(self, queries, keys, values):
         q, k, v = self.split(queries, keys, values)
         scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(D / H)
@@ -44,7 +44,7 @@ class ByEinsum(Maps):
         return self.W_o(context.transpose(1, 2).flatten(2))
 
 
-class ByHeads(Maps):
+class ByHeads(Projections):
     def forward(self, queries, keys, values):
         q, k, v = self.split(queries, keys, values)
         heads = []
@@ -55,7 +55,7 @@ class ByHeads(Maps):
         return self.W_o(torch.cat(heads, -1))
 
 
-class ByExponentials(Maps):
+class ByExponentials(Projections):
     def forward(self, queries, keys, values):
         q, k, v = self.split(queries, keys, values)
         scores = q @ k.mT / math.sqrt(D / H)
@@ -65,7 +65,7 @@ class ByExponentials(Maps):
         return self.W_o(context.transpose(1, 2).flatten(2))
 
 
-class BySums(Maps):
+class BySums(Projections):
     def forward(self, queries, keys, values):
         q, k, v = self.split(queries, keys, values)
         e = (q @ k.mT / math.sqrt(D / H)).exp()
@@ -95,7 +95,7 @@ def test_exponentials_that_nobody_divided_are_said_to_be_that():
     assert diagnose(BySums()).line.clue is Clue.COLUMNS
 
 
-class OtherPolarity(Maps):
+class OtherPolarity(Projections):
     def forward(self, queries, keys, values, key_padding_mask=None):
         q, k, v = self.split(queries, keys, values)
         mask = None if key_padding_mask is None else key_padding_mask[:, None, None]

@@ -23,7 +23,7 @@ def attention(q, k, v, mask=None):
 
 
 def plain(layer, fault=""):
-    """def mha(x): … with the maps of a layer."""
+    """def mha(x): … with the projections of a layer."""
 
     def mha_forward(x):
         B, L, _ = x.shape

@@ -1,4 +1,4 @@
-"""Where a learner's layer has its maps: read as W_q, W_k, W_v and W_o of (out, in), whatever their form."""
+"""Where a learner's layer has W_q, W_k, W_v and W_o: read as (out, in), whatever their form."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..convert import from_torch, maps_of
+from ..convert import from_torch, projections_of
 from ..errors import type_error, value_error
-from .faulty import LinearMap, Map
+from .faulty import Projection, TensorProjection
 from .names import GROUPS, HEADS, WIDTHS, Part, bias_of, part_of
 from .reading import Reading, fitted
 
@@ -38,7 +38,7 @@ class _Entry:
 
 
 def find_readings(source: object, num_heads: int | None) -> list[Reading]:
-    """Return every way to read the maps, the likeliest first.
+    """Return every way to read the projections, the likeliest first.
 
     Args:
         source: a module that has them; or four nn.Linear or tensors (out, in) in the order
@@ -46,27 +46,27 @@ def find_readings(source: object, num_heads: int | None) -> list[Reading]:
         num_heads: h, or None where it is not known.
 
     Raises:
-        ValueError, TypeError: where no maps are found, or they do not fit together.
+        ValueError, TypeError: where no projections are found, or they do not fit together.
     """
     readings: list[Reading] = []
     refused: list[tuple[tuple[int, ...], ...]] = []
-    for maps in _candidates(source, num_heads):
-        for heads in [num_heads] if num_heads else _possible_heads(maps):
-            made = fitted(maps, heads)
+    for projections in _candidates(source, num_heads):
+        for heads in [num_heads] if num_heads else _possible_heads(projections):
+            made = fitted(projections, heads)
             if made:
                 readings.append(made)
             else:
-                refused.append(tuple(tuple(one.weight.shape) for one in maps if one is not None))
+                refused.append(tuple(tuple(one.weight.shape) for one in projections if one is not None))
     if readings:
         return readings
     if refused:
         heads_known = f"h = {num_heads}" if num_heads else "h"
         raise value_error("weights", f"maps to one width that {heads_known} divides", sorted(set(refused)))
-    raise value_error("weights", "the four maps of the layer", type(source).__name__, _MEND)
+    raise value_error("weights", "the four projections of the layer", type(source).__name__, _MEND)
 
 
-def _possible_heads(maps: Sequence[LinearMap | None]) -> list[int]:
-    width = maps[0].weight.shape[0] if maps[0] is not None else 1
+def _possible_heads(projections: Sequence[Projection | None]) -> list[int]:
+    width = projections[0].weight.shape[0] if projections[0] is not None else 1
     return [h for h in range(1, width + 1) if width % h == 0]
 
 
@@ -84,8 +84,8 @@ def find_heads(*sources: object) -> int | None:
     for source, name in itertools.product(sources, WIDTHS):
         width = getattr(source, name, None)
         if isinstance(width, int) and width > 0 and isinstance(source, nn.Module):
-            for maps in _candidates(source, None):
-                return maps[0].weight.shape[0] // width if maps[0] is not None else None
+            for projections in _candidates(source, None):
+                return projections[0].weight.shape[0] // width if projections[0] is not None else None
     return None
 
 
@@ -103,20 +103,22 @@ def input_width(layer: object) -> int:
     return find_readings(layer, find_heads(layer) or 1)[0].widths[0]
 
 
-# ---- what may be the four maps
+# ---- what may be the four projections
 
 
-def _candidates(source: object, num_heads: int | None) -> Iterator[Sequence[LinearMap | None]]:
+def _candidates(source: object, num_heads: int | None) -> Iterator[Sequence[Projection | None]]:
     if isinstance(source, tuple | list):
         if len(source) != 4:
-            raise value_error("weights", "four maps in the order q, k, v, o", f"{len(source)} of them", _MEND)
-        yield [None if one is None and i == 3 else _as_map(one) for i, one in enumerate(source)]
+            raise value_error(
+                "weights", "four projections in the order q, k, v, o", f"{len(source)} of them", _MEND
+            )
+        yield [None if one is None and i == 3 else _as_projection(one) for i, one in enumerate(source)]
         return
     if not isinstance(source, nn.Module):
         return
     for module in source.modules():
         if isinstance(module, nn.MultiheadAttention):
-            yield maps_of(from_torch(module)) if not _trainable(module) else _of_torch(module)
+            yield projections_of(from_torch(module)) if not _trainable(module) else _of_torch(module)
             return
     groups = _grouped(source)
     biases = _biases(source)
@@ -128,7 +130,7 @@ def _trainable(module: nn.MultiheadAttention) -> bool:
     return module.bias_k is None and not module.add_zero_attn
 
 
-def _of_torch(module: nn.MultiheadAttention) -> list[LinearMap | None]:
+def _of_torch(module: nn.MultiheadAttention) -> list[Projection | None]:
     """Read torch's layer so that gradients reach its own parameters."""
     if module.in_proj_weight is not None:
         weights = list(module.in_proj_weight.chunk(3))
@@ -136,20 +138,22 @@ def _of_torch(module: nn.MultiheadAttention) -> list[LinearMap | None]:
         weights = [module.q_proj_weight, module.k_proj_weight, module.v_proj_weight]
     bias: Tensor | None = module.in_proj_bias
     biases: list[Tensor | None] = [None] * 3 if bias is None else list(bias.chunk(3))
-    maps: list[LinearMap | None] = [Map(w, b) for w, b in zip(weights, biases, strict=True)]
-    return [*maps, Map(module.out_proj.weight, module.out_proj.bias)]
+    projections: list[Projection | None] = [
+        TensorProjection(w, b) for w, b in zip(weights, biases, strict=True)
+    ]
+    return [*projections, TensorProjection(module.out_proj.weight, module.out_proj.bias)]
 
 
-def _as_map(given: object) -> LinearMap:
+def _as_projection(given: object) -> Projection:
     if isinstance(given, nn.Linear):
         return given
     if isinstance(given, nn.Module) and _is_linear(given):
         weight: Any = given.weight
         bias: Any = getattr(given, "bias", None)
-        return Map(weight.T if type(given).__name__ == "Conv1D" else weight, bias)
+        return TensorProjection(weight.T if type(given).__name__ == "Conv1D" else weight, bias)
     if not isinstance(given, Tensor) or given.dim() != 2:
         raise type_error("weights", "nn.Linear or tensors (out, in)", type(given).__name__)
-    return Map(given)
+    return TensorProjection(given)
 
 
 def _is_linear(module: nn.Module) -> bool:
@@ -210,7 +214,7 @@ def _by_name(
     biases: dict[Part, Tensor],
     num_heads: int | None,
     num_groups: int | None,
-) -> Iterator[Sequence[LinearMap | None]]:
+) -> Iterator[Sequence[Projection | None]]:
     owners: dict[tuple[str, ...], dict[Part, list[_Entry]]] = {}
     for template, entries in groups.items():
         part = part_of(entries[0].name)
@@ -247,8 +251,8 @@ def _three(
     num_groups: int | None,
     turned: bool,
     complete: bool,
-) -> list[LinearMap]:
-    def joined(part: Part) -> Map:
+) -> list[Projection]:
+    def joined(part: Part) -> TensorProjection:
         return _joined(parts[part], biases.get(part), turned, num_heads)
 
     if complete:
@@ -268,39 +272,42 @@ def _three(
     return _cut(packed, 3)
 
 
-def _joined(entries: list[_Entry], bias: Tensor | None, turned: bool, num_heads: int | None) -> Map:
-    maps = [_read(entry, turned, num_heads) for entry in entries]
-    made = maps[0] if len(maps) == 1 else _stacked(maps)
+def _joined(
+    entries: list[_Entry], bias: Tensor | None, turned: bool, num_heads: int | None
+) -> TensorProjection:
+    projections = [_read(entry, turned, num_heads) for entry in entries]
+    made = projections[0] if len(projections) == 1 else _stacked(projections)
     if made.bias is None and bias is not None and bias.numel() == len(made.weight):
-        return Map(made.weight, bias.flatten())
+        return TensorProjection(made.weight, bias.flatten())
     return made
 
 
-def _stacked(maps: Sequence[LinearMap]) -> Map:
-    biases = [one.bias for one in maps if one.bias is not None]
-    return Map(
-        torch.cat([one.weight for one in maps]), torch.cat(biases) if len(biases) == len(maps) else None
+def _stacked(projections: Sequence[Projection]) -> TensorProjection:
+    biases = [one.bias for one in projections if one.bias is not None]
+    return TensorProjection(
+        torch.cat([one.weight for one in projections]),
+        torch.cat(biases) if len(biases) == len(projections) else None,
     )
 
 
-def _cut(packed: Map, n: int) -> list[LinearMap]:
+def _cut(packed: TensorProjection, n: int) -> list[Projection]:
     return _cut_at(packed, [len(packed.weight) // n] * n)
 
 
-def _cut_at(packed: Map, sizes: list[int]) -> list[LinearMap]:
+def _cut_at(packed: TensorProjection, sizes: list[int]) -> list[Projection]:
     weights = packed.weight.split(sizes)
     biases: Sequence[Tensor | None] = [None] * len(sizes) if packed.bias is None else packed.bias.split(sizes)
-    return [Map(w, b) for w, b in zip(weights, biases, strict=True)]
+    return [TensorProjection(w, b) for w, b in zip(weights, biases, strict=True)]
 
 
-def _read(entry: _Entry, turned: bool, num_heads: int | None) -> Map:
+def _read(entry: _Entry, turned: bool, num_heads: int | None) -> TensorProjection:
     """Return an entry as (out, in): x W is turned, heads on an axis of their own lie side by side."""
     weight = entry.weight
     if weight.dim() == 3:
         weight = _of_heads(weight, num_heads)
-        return Map(weight, entry.bias)
+        return TensorProjection(weight, entry.bias)
     turn = entry.form is Form.IN_OUT or (entry.form is Form.EITHER and turned)
-    return Map(weight.T if turn else weight, entry.bias)
+    return TensorProjection(weight.T if turn else weight, entry.bias)
 
 
 def _of_heads(weight: Tensor, num_heads: int | None) -> Tensor:
@@ -312,8 +319,8 @@ def _of_heads(weight: Tensor, num_heads: int | None) -> Tensor:
 
 
 def _output(
-    W_v: LinearMap, choices: list[list[_Entry]], bias: Tensor | None, turned: bool, num_heads: int | None
-) -> Map | None:
+    W_v: Projection, choices: list[list[_Entry]], bias: Tensor | None, turned: bool, num_heads: int | None
+) -> TensorProjection | None:
     wide = len(W_v.weight)
     for entries in choices:
         if len(entries) != 1 or entries[0].weight.dim() > 3:
@@ -321,7 +328,9 @@ def _output(
         entry = entries[0]
         if entry.weight.dim() == 3:  # (h, d, D) or (D, h, d)
             weight = entry.weight
-            made = Map(weight.flatten(0, 1).T if weight.shape[0] == num_heads else weight.flatten(1), bias)
+            made = TensorProjection(
+                weight.flatten(0, 1).T if weight.shape[0] == num_heads else weight.flatten(1), bias
+            )
         else:
             made = _joined([entry], bias, turned, num_heads)
         if (
@@ -336,13 +345,13 @@ def _output(
 # ---- by their order, where names say nothing
 
 
-def _by_order(groups: dict[tuple[str, ...], list[_Entry]]) -> Iterator[Sequence[LinearMap | None]]:
+def _by_order(groups: dict[tuple[str, ...], list[_Entry]]) -> Iterator[Sequence[Projection | None]]:
     entries = [entry for group in groups.values() for entry in group if entry.weight.dim() == 2]
     for turned in (True, False) if any(entry.form is Form.EITHER for entry in entries) else (False,):
-        maps = [_read(entry, turned, None) for entry in entries]
-        if len(maps) == 2 and len(maps[0].weight) == 3 * maps[1].weight.shape[1]:
-            yield [*_cut(maps[0], 3), maps[1]]
-        if len(maps) in (3, 4):
-            W_o = maps[3] if len(maps) == 4 else None
-            for q, k, v in itertools.permutations(maps[:3]):
+        projections = [_read(entry, turned, None) for entry in entries]
+        if len(projections) == 2 and len(projections[0].weight) == 3 * projections[1].weight.shape[1]:
+            yield [*_cut(projections[0], 3), projections[1]]
+        if len(projections) in (3, 4):
+            W_o = projections[3] if len(projections) == 4 else None
+            for q, k, v in itertools.permutations(projections[:3]):
                 yield [q, k, v, W_o]
