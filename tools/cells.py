@@ -153,7 +153,7 @@ def main(arguments: list[str]) -> int:
                 _without_fonts()
             return run(path, "--each-twice" in arguments)
 
-        lines += filter(None, [in_fork(task).difference])
+        lines += filter(None, [in_fork(task, seconds=5 * SECONDS).difference])  # beside busy processes, too
     print(*lines, sep="\n")
     return int(bool(lines))
 
