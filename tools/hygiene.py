@@ -38,12 +38,12 @@ class _Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        address = given.get("src") or given.get("href") or given.get("data") or ""
+        attributes = dict(attrs)
+        address = attributes.get("src") or attributes.get("href") or attributes.get("data") or ""
         if tag in FETCHING and REMOTE.match(address):
             self.remote.append(address)
-        hidden = given.get("aria-hidden") == "true" or given.get("role") == "presentation"
-        if tag == "img" and not (given.get("alt") or "").strip() and not hidden:
+        hidden = attributes.get("aria-hidden") == "true" or attributes.get("role") == "presentation"
+        if tag == "img" and not (attributes.get("alt") or "").strip() and not hidden:
             self.silent.append(address[:40])
 
 
@@ -165,7 +165,7 @@ def _of_metadata(notebook):
 
 def faults(notebook, folder: Path | None = None) -> list[str]:
     """Every fault of `notebook`, a line each; `folder` is where its relative links start."""
-    found = [*_of_metadata(notebook), *_of_headings(notebook), *_of_order(notebook)]
+    lines = [*_of_metadata(notebook), *_of_headings(notebook), *_of_order(notebook)]
     for index, cell in enumerate(notebook.cells):
         own = list(_of_markdown(cell.source, folder) if cell.cell_type == "markdown" else ())
         own += list(_of_code(cell) if cell.cell_type == "code" else ())
@@ -175,8 +175,8 @@ def faults(notebook, folder: Path | None = None) -> list[str]:
             own.append("has no place in the slides (metadata slideshow)")
         if MACHINE.search(cell.source):
             own.append(f"names a path of this machine: {MACHINE.search(cell.source).group()}")
-        found += [f"cell {index} {fault}" for fault in own]
-    return found
+        lines += [f"cell {index} {fault}" for fault in own]
+    return lines
 
 
 def main(names: list[str]) -> int:

@@ -161,11 +161,11 @@ class SetUp:
             raise SetUpError(TOO_FULL.format(need=SPACE / GB, folder=self.root, free=free / GB))
 
     def make_venv(self) -> None:
-        said = subprocess.run(
+        run = subprocess.run(
             [sys.executable, "-m", "venv", "--clear", str(self.venv)], capture_output=True, text=True
         )
-        if said.returncode:
-            reason = " ".join((said.stdout + said.stderr).split())
+        if run.returncode:
+            reason = " ".join((run.stdout + run.stderr).split())
             raise SetUpError(NO_VENV.format(reason=reason))
 
     def locked(self, name: str) -> str:

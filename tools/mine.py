@@ -28,10 +28,10 @@ class Arrived:
     beside: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        said = [f"{len(self.new)} notebooks came to notebooks/mine, for you to write in"] * bool(self.new)
+        news = [f"{len(self.new)} notebooks came to notebooks/mine, for you to write in"] * bool(self.new)
         if self.beside:
-            said.append(f"there is a new version beside what you wrote: {', '.join(self.beside)}")
-        line = "; ".join(said)
+            news.append(f"there is a new version beside what you wrote: {', '.join(self.beside)}")
+        line = "; ".join(news)
         return line[:1].upper() + line[1:] + "." * bool(line)
 
 

@@ -32,9 +32,9 @@ def what_happened(item, error: BaseException) -> str:
 
 def _why(raised) -> str:
     """What an error says, or, as most assertions say nothing, the line that raised it."""
-    said = COLOUR.sub("", str(raised.evalue)).strip().splitlines()
-    if said:
-        return f": {said[0]}"
+    message = COLOUR.sub("", str(raised.evalue)).strip().splitlines()
+    if message:
+        return f": {message[0]}"
     line = FAILED_AT.search(COLOUR.sub("", "\n".join(raised.get("traceback", []))))
     return f" at: {line[1]}" if line else ""
 

@@ -16,7 +16,7 @@ class OwnKeys(anywidget.AnyWidget):
     WHERE = "mha-own-keys"
     _esm = """
     export default { render() {
-      const keep = ({ target }) => {
+      const mark = ({ target }) => {
         if (target.closest(".mha-own-keys")) target.setAttribute("data-lm-suppress-shortcuts", "true");
       };
       const handOn = (event) => {
@@ -29,10 +29,10 @@ class OwnKeys(anywidget.AnyWidget):
         cell.focus();
         cell.dispatchEvent(new KeyboardEvent("keydown", event));
       };
-      document.addEventListener("focusin", keep);
+      document.addEventListener("focusin", mark);
       window.addEventListener("keydown", handOn, true);
       return () => {
-        document.removeEventListener("focusin", keep);
+        document.removeEventListener("focusin", mark);
         window.removeEventListener("keydown", handOn, true);
       };
     } };

@@ -74,9 +74,9 @@ class Rewriter:
         name = f"{hashlib.sha256(content).hexdigest()[:16]}.png"
         self.stills.mkdir(parents=True, exist_ok=True)
         (self.stills / name).write_bytes(content)
-        said = html.escape(alt.removeprefix("[picture]").strip(), quote=True)
+        words = html.escape(alt.removeprefix("[picture]").strip(), quote=True)
         return (
-            f'<img class="mha-site-still" loading="lazy" src="{self.up}_static/stills/{name}" alt="{said}">'
+            f'<img class="mha-site-still" loading="lazy" src="{self.up}_static/stills/{name}" alt="{words}">'
         )
 
 
@@ -98,9 +98,9 @@ def shown_by(source: str) -> Shown:
         return Shown()
     match call.func:
         case ast.Attribute(ast.Name("mha"), "predict" | "reveal" | "quiz" as kind):
-            given = [ast.literal_eval(value) for value in call.args]
+            arguments = [ast.literal_eval(value) for value in call.args]
             named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-            return Shown(question=QUESTIONS[kind](*given, **named))
+            return Shown(question=QUESTIONS[kind](*arguments, **named))
     names = (node.attr for node in ast.walk(call.func) if isinstance(node, ast.Attribute))
     return Shown(widget="widgets" in names)
 

@@ -82,8 +82,8 @@ def glossary_page() -> str:
     rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines]
     entries = []
     for term, chinese, here, shape, _ in sorted(rows, key=lambda row: row[0].lower()):
-        said = [f"{chinese}." if chinese else "", f"{here}.", f"Shape: {shape}." if shape else ""]
-        entries.append(f"{term}\n  {' '.join(filter(None, said))}\n")
+        parts = [f"{chinese}." if chinese else "", f"{here}.", f"Shape: {shape}." if shape else ""]
+        entries.append(f"{term}\n  {' '.join(filter(None, parts))}\n")
     return "# Glossary\n\n:::{glossary}\n" + "\n".join(entries) + ":::\n"
 
 

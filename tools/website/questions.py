@@ -26,11 +26,11 @@ def _said(sentences: list[str]) -> str:
 
 def judged(question: Question, chosen: int) -> str:
     """Return what `reveal` says of a prediction."""
-    said = [text.predicted.format(option=question.options[chosen])]
+    predicted = text.predicted.format(option=question.options[chosen])
     if chosen == question.right:
-        return f"{said[0]} {text.agrees}"
+        return f"{predicted} {text.agrees}"
     thought = [question.wrong[chosen]] if question.wrong else []
-    return " ".join([*said, text.differs, *thought]).strip()
+    return " ".join([predicted, text.differs, *thought]).strip()
 
 
 def _answer(question: Question) -> str:
@@ -38,8 +38,8 @@ def _answer(question: Question) -> str:
 
 
 def _folded(question: Question) -> str:
-    said = html.escape(_answer(question))
-    return f"<details><summary>{html.escape(text.folded)}</summary><p>{said}</p></details>"
+    right = html.escape(_answer(question))
+    return f"<details><summary>{html.escape(text.folded)}</summary><p>{right}</p></details>"
 
 
 def ask(question: Question, *, at_once: str = "") -> str:
@@ -55,6 +55,6 @@ def ask(question: Question, *, at_once: str = "") -> str:
 
 def answer(question: Question) -> str:
     """Return what was predicted, once something is chosen above, and the answer, folded."""
-    said = _said([judged(question, i) for i in range(len(question.options))])
+    judgements = _said([judged(question, i) for i in range(len(question.options))])
     name = html.escape(question.name, quote=True)
-    return f'<div class="mha-site-answer" data-question="{name}">{_folded(question)}{said}</div>'
+    return f'<div class="mha-site-answer" data-question="{name}">{_folded(question)}{judgements}</div>'

@@ -185,8 +185,8 @@ function render({ model, el }) {
     const now = attend(get("query"), get("key_points"), get("value_points"), get("scale"));
     drawPicture(now);
     drawControls(get("query"));
-    const said = Object.entries({ query: get("query"), ...now });
-    status.textContent = fill(get("text").status, Object.fromEntries(said.map(([name, row]) => [name, row.map(shown).join(", ")])));
+    const rows = Object.entries({ query: get("query"), ...now });
+    status.textContent = fill(get("text").status, Object.fromEntries(rows.map(([name, row]) => [name, row.map(shown).join(", ")])));
   };
   model.on("change:query", draw);
   draw();

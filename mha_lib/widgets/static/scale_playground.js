@@ -16,11 +16,11 @@ export function bars(weights, colour) {
 
 /** One row of weights as a drawing that says its numbers. @param {number[]} weights @param {string} words @param {string} colour */
 function drawing(weights, words, colour) {
-  const said = words.replace("{weights}", weights.map((weight) => weight.toFixed(2)).join(", "));
+  const label = words.replace("{weights}", weights.map((weight) => weight.toFixed(2)).join(", "));
   const [wide, high] = [BAR * weights.length + 2 * EDGE, TALL + 18];
   const size = `width="${wide}" height="${high}" viewBox="${-EDGE} 0 ${wide} ${high}"`;
   const ground = `<path d="M0 ${TALL + 16.5}H${BAR * weights.length}"/>`;
-  return `<svg ${size} role="img" aria-label="${said}">${bars(weights, colour)}${ground}</svg>`;
+  return `<svg ${size} role="img" aria-label="${label}">${bars(weights, colour)}${ground}</svg>`;
 }
 
 function make(tag, attributes = {}, ...children) {

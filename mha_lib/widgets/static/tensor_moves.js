@@ -1154,14 +1154,14 @@ class Bar {
     button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && act());
     this.call(which, this.words[which]);
   }
-  call(which, said) {
-    this.buttons[which].setAttribute("aria-label", said);
-    this.buttons[which].title = this.words.keys[which] ? `${said} (${this.words.keys[which]})` : said;
+  call(which, label) {
+    this.buttons[which].setAttribute("aria-label", label);
+    this.buttons[which].title = this.words.keys[which] ? `${label} (${this.words.keys[which]})` : label;
   }
   playing(on) {
-    const said = on ? this.words.pause : this.words.play;
-    this.call("play", said);
-    this.buttons.play.textContent = said;
+    const label = on ? this.words.pause : this.words.play;
+    this.call("play", label);
+    this.buttons.play.textContent = label;
   }
   reading(on) {
     this.buttons.read.setAttribute("aria-pressed", String(on));
