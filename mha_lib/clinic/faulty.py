@@ -238,7 +238,9 @@ class FaultyAttention(nn.Module):
         h = self.num_heads
         if merge == "sum":
             if self.W_o is None:
-                raise value_error("weights", "an output map", None, "The sum of the heads goes through it.")
+                raise value_error(
+                    "weights", "an output projection", None, "The sum of the heads goes through it."
+                )
             return F.linear(context.sum(1), self.W_o.weight[:, :d], self.W_o.bias)
         if merge == "straight":
             merged = context.reshape(B, Lq, -1)

@@ -67,7 +67,7 @@ class Words:
         W_q, W_k = (linear.weight.detach().to(torch.float64) for linear in reading.projections[:2])
         spread = (W_q.mT @ W_k).norm().item() / len(W_q) ** 0.5
         if not spread > 0:
-            raise value_error("weights", "maps that are not all zero", "scores that are all alike")
+            raise value_error("weights", "projections that are not all zero", "scores that are all alike")
         self.scale = min(max((1.2 / spread) ** 0.5, 0.05), 20.0)
 
     def draw(self, B: int, L: int, width: int) -> Tensor:

@@ -61,7 +61,9 @@ def find_readings(source: object, num_heads: int | None) -> list[Reading]:
         return readings
     if refused:
         heads_known = f"h = {num_heads}" if num_heads else "h"
-        raise value_error("weights", f"maps to one width that {heads_known} divides", sorted(set(refused)))
+        raise value_error(
+            "weights", f"projections to one width that {heads_known} divides", sorted(set(refused))
+        )
     raise value_error("weights", "the four projections of the layer", type(source).__name__, _MEND)
 
 

@@ -69,7 +69,7 @@ packed = Exercise(
         "counted_from_1": lambda W, h, i: tuple(heads[i - 1] for heads in _parts(W, h)),
         "last_head": lambda W, h, i: tuple(heads[-1] for heads in _parts(W, h)),
         "next_head": lambda W, h, i: tuple(heads[(i + 1) % h] for heads in _parts(W, h)),
-        "whole_maps": lambda W, h, i: W.chunk(3),
+        "whole_projections": lambda W, h, i: W.chunk(3),
         "striped": lambda W, h, i: tuple(part[i::h] for part in W.chunk(3)),
         "turned": lambda W, h, i: tuple(heads[i].T for heads in _parts(W, h)),
     },

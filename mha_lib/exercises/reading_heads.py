@@ -67,7 +67,7 @@ looks_back = Exercise(
     },
 )
 
-MAPS = ("W_q", "W_k", "W_v")
+PROJECTIONS = ("W_q", "W_k", "W_v")
 
 
 def _places(layer: MultiHeadAttention, order: list[int]) -> Tensor:
@@ -76,7 +76,7 @@ def _places(layer: MultiHeadAttention, order: list[int]) -> Tensor:
 
 
 def _move(
-    layer: MultiHeadAttention, order: list[int], rows: tuple[str, ...] = MAPS, columns: bool = True
+    layer: MultiHeadAttention, order: list[int], rows: tuple[str, ...] = PROJECTIONS, columns: bool = True
 ) -> None:
     places = _places(layer, order)
     for name in rows:
@@ -86,12 +86,12 @@ def _move(
         layer.W_o.weight.data = layer.W_o.weight.data[:, places]
 
 
-def _maps_and_output(attempt: Function, layer: MultiHeadAttention, order: list[int]) -> dict[str, Tensor]:
+def _weights_and_output(attempt: Function, layer: MultiHeadAttention, order: list[int]) -> dict[str, Tensor]:
     (X,) = randoms((2, 4, layer.W_q.in_features))
     with torch.no_grad():
         attempt(layer, order)
         output, weights = guarded(lambda: layer(X, X, X, need_weights=True))()
-    return {"maps": weights, "output": output}
+    return {"weights": weights, "output": output}
 
 
 def _overwrite(layer: MultiHeadAttention, order: list[int]) -> None:
@@ -99,7 +99,7 @@ def _overwrite(layer: MultiHeadAttention, order: list[int]) -> None:
     d = len(layer.W_q.weight) // layer.num_heads
     for new, old in enumerate(order):
         to, of = slice(new * d, new * d + d), slice(old * d, old * d + d)
-        for name in MAPS:
+        for name in PROJECTIONS:
             rows = getattr(layer, name).weight.data
             rows[to] = rows[of]
         columns = layer.W_o.weight.data
@@ -107,7 +107,7 @@ def _overwrite(layer: MultiHeadAttention, order: list[int]) -> None:
 
 
 def _one_row_a_head(layer: MultiHeadAttention, order: list[int]) -> None:
-    for name in MAPS:
+    for name in PROJECTIONS:
         linear = getattr(layer, name)
         linear.weight.data = linear.weight.data[order]
 
@@ -119,17 +119,17 @@ def _inverse(order: list[int]) -> list[int]:
 reorder = Exercise(
     right=_move,
     cases=lambda: ((random_layer(6, 3).requires_grad_(False), [2, 0, 1]), (random_layer(8, 4), [1, 3, 0, 2])),
-    ask=_maps_and_output,
+    ask=_weights_and_output,
     mistakes={
         "unmoved": lambda layer, order: layer,
         "inverse": lambda layer, order: _move(layer, _inverse(order)),
         "overwritten": _overwrite,
         "one_row_a_head": _one_row_a_head,
-        "rows_of_W_o_too": lambda layer, order: _move(layer, order, (*MAPS, "W_o")),
+        "rows_of_W_o_too": lambda layer, order: _move(layer, order, (*PROJECTIONS, "W_o")),
         "keys_left": lambda layer, order: _move(layer, order, ("W_q", "W_v")),
         "queries_left": lambda layer, order: _move(layer, order, ("W_k", "W_v")),
         "columns_left": lambda layer, order: _move(layer, order, columns=False),
         "values_left": lambda layer, order: _move(layer, order, ("W_q", "W_k")),
-        "rows_of_W_o": lambda layer, order: _move(layer, order, (*MAPS, "W_o"), columns=False),
+        "rows_of_W_o": lambda layer, order: _move(layer, order, (*PROJECTIONS, "W_o"), columns=False),
     },
 )

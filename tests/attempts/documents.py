@@ -96,7 +96,7 @@ ATTEMPTS = {
             (lambda W, h, i: tuple(W.unflatten(0, (h, 3, -1))[i]), "by_head"),
             (lambda W, h, i: [by_chunks(W, h, i)[j] for j in (1, 0, 2)], "k_q_v"),
             (lambda W, h, i: [part.chunk(h, 1)[i] for part in W.chunk(3)], "columns"),
-            (lambda W, h, i: W.chunk(3), "whole_maps"),
+            (lambda W, h, i: W.chunk(3), "whole_projections"),
             (lambda W, h, i: W.chunk(3)[0], "several"),
             (lambda W, h, i: [part.chunk(h)[0] for part in W.chunk(3)], "first_head"),
         ],
