@@ -1,4 +1,4 @@
-"""What stands in for HeadExplorer without a page: its state, as tables or as a line a block."""
+"""What stands in for HeadExplorer without a page: its state, as tables of weights or as one of heads."""
 
 import html
 from collections.abc import Mapping
@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from ..heatmaps import wire
+from ..heatmaps.draw import BAD, weight_colour
 from ..heatmaps.html import head_badge, weight_table
 from ..heatmaps.weighed import Weighed
+from ..look.style import ink
 from ..text import sentences
 
 text = sentences("heads")
@@ -24,21 +26,22 @@ def fallback(state: Mapping[str, Any], weighed: Weighed) -> str:
         parts = [_table(state, i, torch.from_numpy(each)) for i, each in enumerate(thousandths)]
         parts += [f"<p>{text.legend}</p>"] * ("masked" in state["marks"])
     else:
-        places = weighed.largest()
-        lines = [
-            ", ".join(_largest(state, weighed, i, places) for i in _heads(state, b)) for b in range(blocks)
-        ]
-        parts = [
-            f"<p>{text.fallback_big}</p><ul>",
-            *(f"<li>{line}</li>" for line in lines if places),
-            "</ul>",
-        ]
+        parts = [_overview(state, weighed)]
     return "<div>" + "".join(parts) + f"<p><em>{text.fallback_hint}</em></p></div>"
 
 
-def _heads(state: Mapping[str, Any], block: int) -> range:
-    count = state["shape"][1]
-    return range(block * count, (block + 1) * count)
+def _overview(state: Mapping[str, Any], weighed: Weighed) -> str:
+    """Return all heads as one table, a row a block: each cell has its head's largest weight on its colour."""
+    blocks, count = state["shape"][:2]
+    places = weighed.largest()
+    rows = ["<td></td>" + "".join(f'<th scope="col">{head["letter"]}</th>' for head in state["heads"])]
+    for block in range(blocks if places else 0):
+        heads = range(block * count, (block + 1) * count)
+        name = text.fallback_block.format(block=block + 1) if blocks > 1 else ""
+        cells = "".join(_largest(state, weighed, i, places[i]) for i in heads)
+        rows.append(f'<th scope="row">{name}</th>{cells}')
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<table cellpadding="4"><caption>{text.fallback_big}</caption>{body}</table>'
 
 
 def _name(state: Mapping[str, Any], i: int) -> str:
@@ -55,11 +58,10 @@ def _table(state: Mapping[str, Any], i: int, thousandths: Tensor) -> str:
     return weight_table(badge, weights, mask, state["query_words"], state["key_words"], digits=3)
 
 
-def _largest(state: Mapping[str, Any], weighed: Weighed, i: int, places: list[int]) -> str:
-    if not places:
-        return ""
+def _largest(state: Mapping[str, Any], weighed: Weighed, i: int, place: int) -> str:
     block, head = divmod(i, state["shape"][1])
-    query, key = divmod(places[i], state["shape"][3])
-    weight = f"{float(weighed.maps.weights[block, head, query, key]):.2f}"
-    words = {"query": html.escape(state["query_words"][query]), "key": html.escape(state["key_words"][key])}
-    return text.fallback_largest.format(name=_name(state, i), weight=weight, **words)
+    query, key = divmod(place, state["shape"][3])
+    weight = float(weighed.maps.weights[block, head, query, key])
+    paper = weight_colour(weight) if weight == weight else BAD
+    words = html.escape(f"{state['query_words'][query]} → {state['key_words'][key]}")
+    return f'<td style="background:{paper};color:{ink(paper)}">{words}<br>{weight:.2f}</td>'

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import mha_lib as mha
-from mha_lib.heatmaps.draw import PALETTE
+from mha_lib.heatmaps.draw import PALETTE, weight_colour
 from mha_lib.heatmaps.wire import MASKED, NAN, unpacked
 from mha_lib.widgets import HeadExplorer
 
@@ -353,13 +353,20 @@ def test_the_fallback_is_what_the_page_is_sent(explorer):
     assert explorer.fallback() == right
 
 
-def test_many_heads_are_told_in_a_line_a_block():
+def test_many_heads_are_told_in_one_table():
     weights = torch.full((3, 1, 12, 9, 9), 0.01)
     weights[2, 0, 9, 4, 7] = 0.9
     html = HeadExplorer(weights, list("abcdefghi")).fallback()
-    lines = re.findall(r"<li>(.*?)</li>", html)
-    assert len(lines) == 3 and all(line.count("→") == 12 for line in lines)
-    assert "3 J: e → h 0.90" in lines[2]
+    rows = re.findall(r"<tr>(.*?)</tr>", html)
+    assert re.findall(r"<th[^>]*>(.*?)</th>", rows[0]) == list("ABCDEFGHIJKL")
+    assert [row.partition("</th>")[0].rpartition(">")[2] for row in rows[1:]] == [
+        "block 1",
+        "block 2",
+        "block 3",
+    ]
+    cells = re.findall(r"<td style=\"background:(.*?);.*?>(.*?)</td>", rows[3])
+    assert len(cells) == 12 and cells[9] == (weight_colour(0.9), "e → h<br>0.90")
+    assert all(colour == weight_colour(0.01) for i, (colour, _) in enumerate(cells) if i != 9)
 
 
 def test_words_are_text_and_never_markup():

@@ -124,11 +124,15 @@ export function pool(map, queries, keys, most = THUMB) {
   const [high, wide] = [Math.max(1, Math.ceil(queries / most)), Math.max(1, Math.ceil(keys / most))];
   const [rows, columns] = [Math.ceil(queries / high), Math.ceil(keys / wide)];
   const small = new Uint16Array(rows * columns).fill(MASKED);
-  map.forEach((value, i) => {
-    const at = Math.floor(Math.floor(i / keys) / high) * columns + Math.floor((i % keys) / wide);
-    const before = small[at];
-    if (value === NAN || before === MASKED || (value !== MASKED && before !== NAN && value > before)) small[at] = value;
-  });
+  const across = Uint16Array.from({ length: keys }, (_, k) => Math.floor(k / wide));
+  for (let q = 0, i = 0; q < queries; q += 1) {
+    const start = Math.floor(q / high) * columns;
+    for (let k = 0; k < keys; k += 1, i += 1) {
+      const [value, at] = [map[i], start + across[k]];
+      const before = small[at];
+      if (value === NAN || before === MASKED || (value !== MASKED && before !== NAN && value > before)) small[at] = value;
+    }
+  }
   return [small, rows, columns];
 }
 
@@ -515,6 +519,7 @@ function inSight(frame, cell, queries, keys) {
  * @param {Context} ctx @param {Numbers} map @param {number} cell @param {number[]} sight @param {string} id of the hatching */
 function marksOf(ctx, map, cell, [top, bottom, first, end], id) {
   const { get, text, shape } = ctx;
+  if (cell < 16 && !get("marks").length) return []; // small cells, and none of them masked or NaN
   let [hatch, cross, grid] = ["", "", ""];
   const figures = [];
   for (let q = top; q < bottom; q += 1) {
@@ -766,6 +771,11 @@ class Look {
     this.radios = [];
     /** @type {HTMLElement[][]} */
     this.cells = []; // a list a head: a cell a word, and the sum
+    /** @type {HTMLElement[]} */
+    this.tops = []; // the heads' names above their columns
+    this.made = ""; // what list and table were made for
+    this.seen = { top: 0, high: 440, page: 900 }; // pixels: what is in sight, read before anything changes
+    this.later = 0;
   }
 
   side() {
@@ -782,9 +792,23 @@ class Look {
     return this.ctx.words[this.side() === "query" ? "key" : "query"];
   }
 
+  /** Read where the list stands; after a change that would lay the whole page out. */
+  measure() {
+    const { el } = this;
+    this.seen = { top: el.scrollTop, high: el.clientHeight || 440, page: el.closest(".mha-heads")?.clientWidth || 900 };
+  }
+
+  /** Make list and table; another block has the same words and colours, so only its heads' names change. */
   arrange() {
-    this.makeList();
-    this.makeTable(this.ctx.get("shown"));
+    const { get, shape } = this.ctx;
+    const shown = get("shown");
+    const made = JSON.stringify([this.side(), get("measure"), shown.map((/** @type {number} */ head) => head % shape[1])]);
+    if (made !== this.made) {
+      this.made = made;
+      this.makeList();
+      this.makeTable(shown);
+    }
+    this.tops.forEach((top, n) => { top.textContent = this.ctx.name(shown[n]); });
   }
 
   makeList() {
@@ -804,11 +828,12 @@ class Look {
     const { text } = ctx;
     const count = this.others().length;
     this.cells = shown.map((head) => Array.from({ length: count + 1 }, () => make("td", { style: ctx.style(head) })));
+    this.tops = shown.map(() => make("span"));
     const across = (/** @type {number} */ i) => this.cells.map((column) => column[i]);
     const foot = make("tfoot", {}, make("tr", {}, make("th", { scope: "row" }, text.sum), ...across(count)));
     this.table.replaceChildren(make("caption"),
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, this.side() === "query" ? text.keys : text.queries), ...shown.map((head) =>
-        make("th", { scope: "col", style: ctx.style(head) }, make("span", {}, ctx.name(head)))))),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, this.side() === "query" ? text.keys : text.queries), ...shown.map((head, n) =>
+        make("th", { scope: "col", style: ctx.style(head) }, this.tops[n])))),
       make("tbody", {}, ...this.others().map((word, i) =>
         make("tr", {}, make("th", { scope: "row", title: word, dir: "auto" }, word), ...across(i)))),
       ...(ctx.get("measure") === "weights" ? [foot] : []));
@@ -816,7 +841,7 @@ class Look {
 
   /** Show the chosen word, and say what the heads do with it. @param {boolean} follow */
   draw(follow) {
-    const { ctx, el, lines } = this;
+    const { ctx, el, lines, seen } = this;
     const { get, words } = ctx;
     const index = get(this.side());
     if (!this.chosen().length) return "";
@@ -824,23 +849,40 @@ class Look {
     const rows = shown.map((/** @type {number} */ head) => this.weights.line(head, index));
     this.radios.forEach((radio, i) => { radio.checked = i === index; });
     // Pixels between the words: for the lines, and for the letters at their ends.
-    const wide = (el.closest(".mha-heads")?.clientWidth < 480 ? 46 : 76) + lettersWide(shown.length);
+    const wide = (seen.page < 480 ? 46 : 76) + lettersWide(shown.length);
     lines.setAttribute("width", String(wide));
     lines.setAttribute("height", String((Math.max(words.query.length, words.key.length) + 1) * ROW));
     lines.replaceChildren(...linesOf(ctx, shown, rows, index, wide));
     this.drawNumbers(shown, rows, index);
-    const place = (index + 1.5) * ROW - el.scrollTop; // show it in a long list, too
-    if (follow && (place < 2 * ROW || place > el.clientHeight - ROW)) el.scrollTop += place - el.clientHeight / 2;
+    const place = (index + 1.5) * ROW - seen.top; // show it in a long list, too
+    if (follow && (place < 2 * ROW || place > seen.high - ROW)) el.scrollTop = seen.top + place - seen.high / 2;
     return say(ctx, shown, rows, index);
   }
 
-  /** @param {number[]} shown @param {Array<Numbers | undefined>} rows @param {number} index */
+  /** The numbers in sight at once, those of a long text that are not when the page has time.
+   * @param {number[]} shown @param {Array<Numbers | undefined>} rows @param {number} index */
   drawNumbers(shown, rows, index) {
     const { text } = this.ctx;
     this.table.caption.textContent = fill(this.side() === "query" ? text.caption_query : text.caption_key, { word: this.chosen()[index] });
-    shown.forEach((head, n) => {
-      const row = rows[n];
-      for (let i = 0; i < this.others().length; i += 1) {
+    const count = this.others().length;
+    const [first, end] = [Math.floor(this.seen.top / ROW), Math.ceil((this.seen.top + this.seen.high) / ROW)];
+    clearTimeout(this.later);
+    this.drawRows(rows, Math.max(0, first - 1), Math.min(count, end));
+    shown.forEach((head, n) => this.drawSum(this.cells[n][count], head, rows[n], index));
+    /** @param {number} at */
+    const drawRest = (at) => {
+      this.drawRows(rows, at, Math.min(count, at + 64));
+      if (at + 64 < count) this.later = setTimeout(drawRest, 0, at + 64);
+    };
+    if (count <= 64) drawRest(0);
+    else this.later = setTimeout(drawRest, 100, 0);
+  }
+
+  /** @param {Array<Numbers | undefined>} rows @param {number} first @param {number} end */
+  drawRows(rows, first, end) {
+    const { text } = this.ctx;
+    rows.forEach((row, n) => {
+      for (let i = first; i < end; i += 1) {
         const [cell, value] = [this.cells[n][i], row ? row[i] : MASKED];
         const told = row ? number(value, text) : text.loading;
         if (cell.textContent === told) continue; // most cells of a long text are the same 0.000
@@ -848,7 +890,6 @@ class Look {
         cell.className = row && value === MASKED ? "mha-heads-hatch" : "";
         cell.style.backgroundSize = `${value < MASKED ? Math.min(100, value / 10) : 0}% 4px`;
       }
-      this.drawSum(this.cells[n][this.others().length], head, row, index);
     });
   }
 
@@ -1102,6 +1143,7 @@ class Page {
   draw() {
     const { get, text } = this.ctx;
     const over = get("view") === "all";
+    this.words.measure();
     this.thumbs.el.hidden = !over;
     this.body.hidden = over;
     this.hint.textContent = over ? text.hint_overview : this.held ? text.hint_held : text.hint;
@@ -1114,10 +1156,15 @@ class Page {
     }
     this.controls.draw();
     this.key.draw();
-    this.drawWord();
+    this.putWord();
   }
 
   drawWord() {
+    this.words.measure();
+    this.putWord();
+  }
+
+  putWord() {
     if (this.ctx.get("view") !== "some") return;
     const inside = this.root.querySelector(".mha-heads-maps:hover") !== null;
     this.maps.frame(!inside);
@@ -1130,6 +1177,7 @@ class Page {
   }
 
   stop() {
+    clearTimeout(this.words.later);
     this.stops.forEach((stop) => stop());
   }
 }
