@@ -26,7 +26,8 @@ def weights():
 
 
 def table(page):
-    """The numbers on screen: a list a key, and the sums."""
+    """The numbers on screen, once all of them are there: a list a key, and the sums."""
+    page.locator(".mha-heads table:not([aria-busy])").wait_for()
     read = "rows => rows.map(row => [...row.querySelectorAll('td')].map(td => td.textContent))"
     body = page.locator(".mha-heads tbody tr").evaluate_all(read)
     return body, page.locator(".mha-heads tfoot tr").evaluate_all(read)[0]

@@ -873,7 +873,9 @@ class Look {
     const drawRest = (at) => {
       this.drawRows(rows, at, Math.min(count, at + 64));
       if (at + 64 < count) this.later = setTimeout(drawRest, 0, at + 64);
+      else this.table.removeAttribute("aria-busy");
     };
+    this.table.setAttribute("aria-busy", "true");
     if (count <= 64) drawRest(0);
     else this.later = setTimeout(drawRest, 100, 0);
   }
