@@ -48,6 +48,13 @@ def test_texts_of_errors_docstrings_and_types_are_left_alone():
         assert "1 or more" not in fault.before and "Docstring" in fault.source and "n + 1" in fault.source
 
 
+def test_arguments_whose_order_does_not_matter_are_not_swapped():
+    kept = "a = max(m, n)\nb = torch.equal(m, n)\nc = isinstance(m, n)\n"
+    assert list(faults_of(kept)) == []
+    (swapped,) = faults_of("a = swap(m, n)\n")
+    assert swapped.after == "swap(n, m)"
+
+
 def test_what_only_checks_input_is_told_apart():
     checks = {fault.before for fault in faults_of(SOURCE) if fault.validates}
     assert {"n < 1", "check_axes('q', q)"} <= checks and "len(q) == 2" not in checks
@@ -198,4 +205,4 @@ def test_the_notebooks_alone_notice_most_of_thirty_faults(tmp_path):
     assert done.returncode == 0, done.stderr
     results = [run for run in json.loads(out.read_text()) if not run["validates"]]
     assert len(results) >= 15
-    assert sum(bool(run["notebooks"]) for run in results) > 0.7 * len(results), done.stdout
+    assert sum(bool(run["notebooks"]) for run in results) > 0.6 * len(results), done.stdout

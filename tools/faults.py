@@ -33,7 +33,8 @@ OPERATORS: dict[type, type] = {
     ast.MatMult: ast.Mult,
 }
 ERRORS = {"value_error", "type_error"}
-SYMMETRIC = {"isinstance", "issubclass", "getattr", "hasattr", "zip"}  # swapping is no slip, or no change
+# Swapping is no slip, or no change.
+SYMMETRIC = {"isinstance", "issubclass", "getattr", "hasattr", "zip", "max", "min", "equal", "allclose"}
 NO_CODE = {"annotation", "returns", "decorator_list"}
 
 
@@ -165,7 +166,7 @@ def _alternatives(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 def _wrong_calls(
     function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword]
 ) -> Iterator[tuple[str, ast.AST]]:
-    name = function.id if isinstance(function, ast.Name) else ""
+    name = ast.unparse(function).rpartition(".")[2]
     starred = any(isinstance(argument, ast.Starred) for argument in arguments)
     if len(arguments) == 2 and not starred and name not in SYMMETRIC:
         yield "swapped arguments", ast.Call(function, arguments[::-1], keywords)
