@@ -32,7 +32,8 @@ STILL = """() => {
     .filter(each => Number.isFinite(each.effect.getComputedTiming().endTime)).forEach(each => each.finish());
   return new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)));
 }"""
-PIECES = ":is(p, li, h1, h2, h3, pre, img, table, svg, .cm-line)"
+# The last is what JupyterLab shows beside an output when the mouse is there.
+PIECES = ":is(p, li, h1, h2, h3, pre, img, table, svg, .cm-line):not(.jp-OutputArea-promptOverlay *)"
 # What is seen of a slide: text, code, pictures and widgets, each with its lower and its right edge.
 SEEN = f"""() => [...document.querySelectorAll(`{SLIDE} {PIECES}`)]
   .filter(piece => piece.checkVisibility() && piece.getBoundingClientRect().height > 2)
