@@ -12,6 +12,8 @@ from ..look.style import Drawing, head_colour
 from .pictures import on_any_paper
 from .work import one_thread
 
+MATRIX_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+
 
 def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4) -> int:
     """Return the size of the scores (B, h, L, L): B · h · L² · bytes_each.
@@ -21,6 +23,11 @@ def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4)
         4000000
     """
     return batch * num_heads * L * L * bytes_each
+
+
+def _recording(**wanted: bool) -> profiler.profile:
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
+    return profiler.profile(**wanted)
 
 
 def in_words(size: int) -> str:
@@ -46,12 +53,24 @@ def peak_bytes(fn: Callable[[], object]) -> int:
 
     Counted by torch's profiler from what is allocated and freed on the CPU, inside kernels too.
     """
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
-    with one_thread(), profiler.profile(profile_memory=True) as recording:
+    with one_thread(), _recording(profile_memory=True) as recording:
         fn()
     changes = [event for event in recording.kineto_results.events() if event.name() == "[memory]"]
     held = np.cumsum([0] + [event.nbytes() for event in sorted(changes, key=lambda e: e.start_ns())])
     return int(held.max())
+
+
+def products(fn: Callable[[], object]) -> int:
+    """Return what torch counts for the matrix products in fn: two for each, the multiplication and its sum.
+
+    Example:
+        >>> a = torch.ones(2, 3)
+        >>> products(lambda: a @ a.T)
+        24
+    """
+    with _recording(with_flops=True) as recording:
+        fn()
+    return sum(event.flops for event in recording.key_averages() if event.key in MATRIX_PRODUCTS)
 
 
 def growth(sizes: Sequence[float], values: Sequence[float]) -> float:

@@ -72,6 +72,7 @@ class Reading:
 
     words: tuple[tuple[str, ...], ...]  # as the model cut them, [CLS] first and [SEP] last, then [PAD]
     keep: Tensor  # bool (B, L), True where there is no padding
+    entering: Tensor  # (6, B, L, 384), what each block reads
     states: Tensor  # (B, L, 384), after the last block
     weights: Tensor  # (6, B, 12, L, L): block, sentence, head, query, key
     value_lengths: Tensor  # |W_o v|, (6, B, 12, L): block, sentence, head, key
@@ -88,19 +89,31 @@ class MiniLM(nn.Module):
         self.kinds, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, EPS)
         self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
 
-    def forward(self, pieces: Tensor, keep: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return states (B, L, 384), weights (6, B, 12, L, L) and value lengths (6, B, 12, L).
+    def forward(self, pieces: Tensor, keep: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return what enters each block (6, B, L, 384), states, weights and value lengths, as in a Reading.
 
         keep is bool (B, L), True where there is a word.
         """
         X = self.norm(self.words(pieces) + self.places.weight[: pieces.shape[1]] + self.kinds.weight[0])
-        attn_mask = None if keep is None else keep[:, None, :].expand(-1, keep.shape[1], -1)
-        weights, lengths = [], []
+        entering, weights, lengths = [], [], []
         for block in self.blocks:
-            X, block_weights, block_lengths = block(X, attn_mask)
+            entering.append(X)
+            X, block_weights, block_lengths = block(X, _mask(keep))
             weights.append(block_weights)
             lengths.append(block_lengths)
-        return X, torch.stack(weights), torch.stack(lengths)
+        return torch.stack(entering), X, torch.stack(weights), torch.stack(lengths)
+
+    @one_thread()
+    @torch.no_grad()
+    def reread(self, reading: Reading, block: int) -> Tensor:
+        """Return the last states (B, L, 384) when the model was changed in this block (from 0) or later.
+
+        The blocks before it would do once more what they did: `reading` has kept it.
+        """
+        X = reading.entering[block]
+        for each in self.blocks[block:]:
+            X, _, _ = each(X, _mask(reading.keep))
+        return X
 
     @one_thread()
     @torch.no_grad()
@@ -117,8 +130,11 @@ class MiniLM(nn.Module):
                 raise value_error("sentences", expected, f"{pieces} in {text[:40]!r}")
         words = tuple(tuple(sentence.tokens) for sentence in cut)
         keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
-        states, weights, lengths = self(torch.tensor([sentence.ids for sentence in cut]), keep)
-        return Reading(words, keep, states, weights, lengths)
+        return Reading(words, keep, *self(torch.tensor([sentence.ids for sentence in cut]), keep))
+
+
+def _mask(keep: Tensor) -> Tensor:
+    return keep[:, None, :].expand(-1, keep.shape[1], -1)
 
 
 @contextmanager

@@ -16,10 +16,10 @@ def test_time_goes_with_the_square_and_heads_cost(run):
         given = map(inputs, names["lengths"])
         times = [cost.seconds(lambda x=x, attend=attend: attend(*x)) for x in given]
         powers[name] = cost.growth(names["lengths"], times)
-    ratios = {L: names["attention_over_maps"](L) for L in (32, 64, 128, 512)}
+    ratios = {L: names["attention_over_projections"](L) for L in (32, 64, 128, 512)}
     heads = [cost.seconds(lambda x=x: by_steps(*x)) for x in names["shared"]]
     tell("powers", {name: round(power, 2) for name, power in powers.items()})
-    tell("attention's time in units of the maps'", {L: round(ratio, 2) for L, ratio in ratios.items()})
+    tell("attention's time in units of the projections'", {L: round(ratio, 2) for L, ratio in ratios.items()})
     tell("heads 1, 2, 4, …, 32: times the time of one", [round(time / heads[0], 1) for time in heads])
     assert all(1.5 < power < 2.5 for power in powers.values())
     assert all(ratios[L] > L / 128 for L in ratios)

@@ -3,7 +3,9 @@
 import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from torch.utils.flop_counter import FlopCounterMode
 
+import mha_lib as mha
 from mha_lib.labs import cost
 from mha_lib.labs.cost import growth, in_words, peak_bytes, score_bytes, seconds
 from mha_lib.masks import masked_softmax
@@ -104,3 +106,11 @@ def test_no_label_of_a_figure_is_cut_off():
     canvas.draw()
     box = figure.axes[0].get_tightbbox(canvas.get_renderer())
     assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+
+
+def test_products_are_those_of_torchs_flop_counter():
+    layer, X = mha.MultiHeadAttention(8, 8, 8, 8, num_heads=2, bias=True), torch.randn(3, 5, 8)
+    with FlopCounterMode(display=False) as counter:
+        layer(X, X, X, need_weights=True)
+    assert cost.products(lambda: layer(X, X, X, need_weights=True)) == counter.get_total_flops() > 0
+    assert cost.products(lambda: X * X + X) == 0, "products of matrices only"

