@@ -179,9 +179,9 @@ def _clue(trail: _Trail, step: int, wanted: Milestone | None) -> tuple[Clue, flo
         if trail.known[parent] is not None and _same_numbers(made.values, trail.steps[parent].values):
             return Clue.OTHER_PLACES, 1.0, None, step
     if wanted is Milestone.WEIGHTS:
-        undivided = any(p in trail.numerators and trail.steps[p].name in _SOFTMAX for p in made.parents)
-        if undivided and Milestone.VALUES in map(trail.role, made.parents):
-            return Clue.UNDIVIDED, 1.0, None, step
+        powers = [p for p in made.parents if p in trail.numerators and trail.steps[p].name in _SOFTMAX]
+        if powers and Milestone.VALUES in map(trail.role, made.parents):
+            return Clue.UNDIVIDED, 1.0, None, powers[0]
         return _sums(trail, step), 1.0, None, step
     scores = next((r.values for r in trail.rights if r.milestone is Milestone.SCORES), None)
     if wanted in (Milestone.SCORES, Milestone.MASKED) and scores is not None:

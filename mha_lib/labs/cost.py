@@ -25,9 +25,9 @@ def score_bytes(L: int, num_heads: int = 1, batch: int = 1, bytes_each: int = 4)
     return batch * num_heads * L * L * bytes_each
 
 
-def _recording(**wanted: bool) -> profiler.profile:
+def _recording(profile_memory: bool = False, with_flops: bool = False) -> profiler.profile:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler talks in between
-    return profiler.profile(**wanted)
+    return profiler.profile(profile_memory=profile_memory, with_flops=with_flops)
 
 
 def in_words(size: int) -> str:

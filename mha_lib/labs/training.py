@@ -117,33 +117,6 @@ class TinyModel(nn.Module):
         return weights
 
 
-class Adam:
-    """The optimiser of nearly every transformer, on one long vector of all numbers that are learned.
-
-    torch.optim has it too, and imports torch's compiler for it: a second and 80 MB that no lesson needs.
-
-    Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, 2014.
-    """
-
-    def __init__(self, model: nn.Module, lr: float):
-        self.learned, self.lr, self.steps = list(model.parameters()), lr, 0
-        self.sizes = [numbers.numel() for numbers in self.learned]
-        self.mean, self.square = torch.zeros(2, sum(self.sizes))  # of the slopes so far, the last count most
-
-    @torch.no_grad()
-    def step(self, loss: Tensor) -> None:
-        """Move each number against its mean slope, the less the more its slopes scatter."""
-        slopes = torch.autograd.grad(loss, self.learned, materialize_grads=True)
-        slope = torch.cat([each.flatten() for each in slopes])
-        self.steps += 1
-        self.mean.lerp_(slope, 0.1)
-        self.square.lerp_(slope.square(), 0.001)
-        scatter = (self.square / (1 - 0.999**self.steps)).sqrt_().add_(1e-8)
-        change = self.mean / scatter * (self.lr / (1 - 0.9**self.steps))
-        for numbers, part in zip(self.learned, change.split(self.sizes), strict=True):
-            numbers -= part.view_as(numbers)
-
-
 @dataclass(frozen=True)
 class TrainResult:
     """A trained model, and how it does on fresh sentences."""
@@ -192,12 +165,14 @@ def train(
         torch.manual_seed(seed)
         layer = MultiHeadAttention(WIDTH, WIDTH, WIDTH, WIDTH, build) if isinstance(build, int) else build()
         model = TinyModel(task, layer, mlp)
-    optimiser = Adam(model, lr)
+    optimiser = torch.optim.Adam(model.parameters(), lr, fused=True)
     losses = []
     for _ in range(steps):
         tokens, targets = fixed if fixed else task.sample(BATCH, generator)
         loss = F.cross_entropy(model(tokens).flatten(0, 2), targets.flatten())
-        optimiser.step(loss)
+        optimiser.zero_grad()
+        torch.autograd.backward(loss)
+        optimiser.step()
         losses.append(loss.item())
     tokens, targets = task.sample(256, torch.Generator().manual_seed(seed + 1_000_000))
     held_out, accuracies = score(model, tokens, targets)

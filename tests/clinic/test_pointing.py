@@ -60,8 +60,8 @@ class ByExponentials(Projections):
         q, k, v = self.split(queries, keys, values)
         scores = q @ k.mT / math.sqrt(D / H)
         highest = scores.amax(-1, keepdim=True)
-        e = (scores - highest).exp()  # a softmax goes through this: nothing is wrong yet
-        context = e @ v  # the wrong call of ByExponentials
+        e = (scores - highest).exp()  # the wrong call of ByExponentials
+        context = e @ v
         return self.W_o(context.transpose(1, 2).flatten(2))
 
 

@@ -2,8 +2,6 @@
 
 import functools
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -120,31 +118,3 @@ def test_gradient_noise_comes_from_chance_alone(monkeypatch):
     same = task.sample(32, torch.Generator().manual_seed(0))
     monkeypatch.setattr(training.Task, "sample", lambda *_: same)
     assert training.gradient_noise(model, task) < 1e-4
-
-
-def test_our_adam_takes_the_steps_of_torchs():
-    """torch.optim is the oracle; only the import of its compiler is saved."""
-    ours, theirs = (nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2, bias=False)) for _ in range(2))
-    theirs.load_state_dict(ours.state_dict())
-    optimisers = training.Adam(ours, 0.03), torch.optim.Adam(theirs.parameters(), 0.03)
-    generator = torch.Generator().manual_seed(3)
-    for _ in range(30):
-        X = torch.randn(7, 3, generator=generator)
-        optimisers[0].step(ours(X).square().mean())
-        optimisers[1].zero_grad()
-        theirs(X).square().mean().backward()
-        optimisers[1].step()
-    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-def test_what_the_loss_does_not_reach_stays():
-    model = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
-    before = [numbers.clone() for numbers in model[1].parameters()]
-    training.Adam(model, 0.1).step(model[0](torch.ones(1, 2)).sum())
-    assert all(map(torch.equal, before, model[1].parameters()))
-
-
-def test_training_does_not_load_torchs_compiler():
-    code = "import sys; from mha_lib.labs.training import *; train(copying(), steps=1); print('torch._dynamo' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

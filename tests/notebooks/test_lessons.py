@@ -231,10 +231,7 @@ def test_notes_are_for_teachers_and_folded_so_that_they_give_nothing_away(lesson
     assert notes and all(note.startswith(FOLDED) and note.endswith("\n\n</details>") for note in notes)
 
 
-WALK_TEXT = [*WALK, *map(solutions, WALK[1:])]
-
-
-@pytest.mark.parametrize("path", WALK_TEXT, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_a_projection_is_called_a_projection(path):
     """One thing, one word: “map” is left to heatmaps, and to Python's own function in code."""
     for cell in cells(path, "markdown"):
@@ -246,8 +243,8 @@ def test_a_projection_is_called_a_projection(path):
             assert not re.search(r"(?i)\bmaps?\b", text), f"{name}: “{text}”: write projection"
 
 
-@each_of_the_walk
-def test_words_stand_before_each_code_cell(lesson):
+@pytest.mark.parametrize("lesson", LESSONS[:8], ids=lambda path: path.stem)
+def test_words_stand_before_each_code_cell_of_the_walk(lesson):
     """But before the imports, which are known, and a control that asks or answers itself."""
     shown = [
         cell
