@@ -64,6 +64,7 @@ def products(fn: Callable[[], object]) -> int:
     """Return what torch counts for the matrix products in fn: two for each, the multiplication and its sum.
 
     Example:
+        >>> import torch
         >>> a = torch.ones(2, 3)
         >>> products(lambda: a @ a.T)
         24
