@@ -169,7 +169,7 @@ class FaultyAttention(nn.Module):
     def _mask(
         self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None, attn_mask: Tensor | None
     ) -> Tensor | None:
-        (B, Lq) = queries.shape[:2]
+        B, Lq = queries.shape[:2]
         Lk = keys.shape[1]
         h = self.num_heads
         mask = combine_masks((B, h, Lq, Lk), valid_lens, attn_mask, queries.device)

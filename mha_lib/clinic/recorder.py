@@ -40,7 +40,6 @@ class Made:
     parents: tuple[int, ...]  # the steps it was made from, in the order of the arguments
     place: Place
     cut_off: bool  # no gradient passes on, though one would reach what it was made from
-    wrote: bool  # into a tensor that was there before
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,6 @@ class Recorder(TorchFunctionMode):
                 parents,
                 place,
                 grows and not tensor.requires_grad,
-                wrote_here,
             )
             self._latest[id(tensor)] = len(self.steps)
             if wrote or _store(tensor) not in self._stores:
