@@ -128,7 +128,8 @@ class Afterwards:
             try:
                 gradients = self._found(got.result, wanted)
             except RuntimeError as error:  # a value that backward needs was written over
-                return Verdict(Finding(What.NO_BACKWARD, probe, error=error))
+                line = line_of(recorder.overwritten[-1]) if recorder.overwritten else None
+                return Verdict(Finding(What.NO_BACKWARD, probe, error=error), (), line)
             if recorder.left_torch or not any(gradient.any() for gradient in gradients.values()):
                 return self._nothing_learns(recorder)
             parameters = self.patient.parameters.keys() & wanted.keys()

@@ -62,6 +62,7 @@ class Recorder(TorchFunctionMode):
         self.steps: list[Made] = []
         self.dropped: list[Dropped] = []
         self.written_inputs: list[Place] = []
+        self.overwritten: list[Place] = []  # where what it made itself was written over
         self.left_torch: Place | None = None
         self._alive: list[Tensor] = []
         self._latest: dict[int, int] = {}  # id of a tensor → step
@@ -123,6 +124,8 @@ class Recorder(TorchFunctionMode):
             wrote_here = wrote and (known or before >= 0)
             if wrote and known:
                 self.written_inputs.append(place)
+            elif wrote_here:
+                self.overwritten.append(place)
             parents = (*parents, before) if wrote_here and before >= 0 and before not in parents else parents
             values = tensor.detach().to(torch.float64)
             step = Made(

@@ -95,7 +95,7 @@ def _digits(a: float, b: float) -> int:
 
 def _error_words(error: Exception) -> str:
     first = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {first[0]}" if first else type(error).__name__
+    return f"{type(error).__name__}: {first[0].rstrip('.')}" if first else type(error).__name__
 
 
 def line_words(line: Line) -> str:

@@ -95,6 +95,14 @@ def test_exponentials_that_nobody_divided_are_said_to_be_that():
     assert diagnose(BySums()).line.clue is Clue.COLUMNS
 
 
+class WrittenOver(Projections):
+    def forward(self, queries, keys, values):
+        q, k, v = self.split(queries, keys, values)
+        e = (q @ k.mT / math.sqrt(D / H)).exp()
+        e /= e.sum(-1, keepdim=True)  # the wrong call of WrittenOver
+        return self.W_o((e @ v).transpose(1, 2).flatten(2))
+
+
 class OtherPolarity(Projections):
     def forward(self, queries, keys, values, key_padding_mask=None):
         q, k, v = self.split(queries, keys, values)
@@ -107,3 +115,10 @@ def test_a_key_padding_mask_that_is_true_for_words_is_right_and_named():
     found = diagnose(OtherPolarity())
     assert found.name == "right"
     assert any(note.remark is Remark.PADDING_POLARITY for note in found.notes)
+
+
+def test_what_backward_needs_and_was_written_over_is_pointed_at():
+    torch.manual_seed(0)
+    found = diagnose(WrittenOver())
+    assert found.name == "unknown" and "backward raises RuntimeError" in found.message
+    assert found.line.source.endswith("# the wrong call of WrittenOver")
