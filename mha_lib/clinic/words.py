@@ -10,6 +10,7 @@ from .forms import Axes, Code
 from .probes import Probe
 
 _TEXT = read("diagnose")
+_OF_OUTPUTS = (What.DIFFERS, What.RAISED, What.NONE, What.SHAPE)  # elsewhere no number need be wrong
 
 
 def message(report: Report) -> str:
@@ -48,7 +49,7 @@ def _lines(report: Report) -> Iterator[str]:
     if report.finding:
         yield finding_words(report.finding)
     if report.line:
-        yield line_words(report.line)
+        yield line_words(report.line, report.finding is None or report.finding.what in _OF_OUTPUTS)
     elif not report.bugs:
         yield _TEXT["no_line"]
     if report.half:
@@ -98,8 +99,8 @@ def _error_words(error: Exception) -> str:
     return f"{type(error).__name__}: {first[0].rstrip('.')}" if first else type(error).__name__
 
 
-def line_words(line: Line) -> str:
-    """Say which line makes the first wrong number, and what can be said of it."""
+def line_words(line: Line, of_outputs: bool = True) -> str:
+    """Say which line makes the first wrong number, or does what was found, and what can be said of it."""
     words = _TEXT["line"]
     names = words["milestones"]
     parts = []
@@ -111,7 +112,8 @@ def line_words(line: Line) -> str:
         number=line.number, file=os.path.basename(line.file)
     )
     wanted = names[line.wanted.value] if line.wanted else ""
-    parts.append(words["next" if line.reached else "first"].format(source=shown, where=where))
+    opening = "next" if line.reached else "first" if of_outputs else "itself"
+    parts.append(words[opening].format(source=shown, where=where))
     if line.clue is not Clue.NOTHING:
         operand = names[line.operand.value] if line.operand else ""
         parts.append(
@@ -122,7 +124,7 @@ def line_words(line: Line) -> str:
     if line.unseen:
         listed = _TEXT["comma"].join(names[one.value] for one in line.unseen)
         parts.append(words["unseen"].format(milestones=listed))
-    return _TEXT["space"].join(parts)
+    return str(_TEXT["space"].join(parts))
 
 
 def _is_cell(file: str) -> bool:

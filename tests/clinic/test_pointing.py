@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from mha_lib.clinic.bugs import bugs
 from mha_lib.clinic.examination import diagnose
 from mha_lib.clinic.findings import Clue, Remark
 
@@ -122,3 +123,11 @@ def test_what_backward_needs_and_was_written_over_is_pointed_at():
     found = diagnose(WrittenOver())
     assert found.name == "unknown" and "backward raises RuntimeError" in found.message
     assert found.line.source.endswith("# the wrong call of WrittenOver")
+
+
+@pytest.mark.parametrize("fault", ["dropout_in_eval", "scores_detached", "values_detached"])
+def test_where_every_number_is_right_the_line_is_not_said_to_make_a_wrong_one(fault):
+    found = diagnose(bugs[fault].make())
+    assert found.name == fault
+    assert found.line.source in found.message
+    assert "not right comes from" not in found.message
