@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from .bugs import Bug, Shows, bugs
 from .calling import Outcome
-from .choice import Choice, Seen
+from .choice import Choice
 from .faulty import Faults
 from .findings import Finding, Line, Milestone, Note, Remark, What
 from .forms import Code, Route, square_forms
@@ -39,7 +39,7 @@ class Afterwards:
         self.runner = runner
         self.choice = choice
         self.twins = choice.twins
-        self.with_square: Seen = []
+        self.with_square: list[tuple[Probe, Outcome, Route]] = []
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield what is wrong, the weightiest first; notes go to the choice."""
@@ -60,19 +60,19 @@ class Afterwards:
         kind = self.patient.caller.options[name]
         own = route is not None and route.parameter == name
         forms = [form for form in square_forms(kind) if not own or (route and form.code is route.form.code)]
-        outcomes = [self.runner.run(probe, Route(name, form)) for form in forms]
-        answered = [outcome for outcome in outcomes if outcome.result is not None]
-        self.with_square = [(probe, outcome) for outcome in outcomes]
+        routes = [Route(name, form) for form in forms]
+        self.with_square = [(probe, self.runner.run(probe, route), route) for route in routes]
+        answered = [outcome for _, outcome, _ in self.with_square if outcome.result is not None]
         expected = self.twins.outcome(probe, self.choice.masked_base)
         if answered and not any(self.twins.same(outcome, expected) for outcome in answered):
             self.choice.notes.append(Note(Remark.SQUARE))
 
     def _changed(self) -> Verdict | None:
-        seen = [(probe, outcome) for probe, outcome, _ in self.choice.seen]
-        for probe, outcome in (*seen, *self.with_square):
+        seen = [(probe, outcome, self.choice.padding) for probe, outcome, _ in self.choice.seen]
+        for probe, outcome, route in (*seen, *self.with_square):
             if outcome.changed:
                 recorder = Recorder()
-                self.runner.run(probe, self.choice.padding, recorder)
+                self.runner.run(probe, route, recorder)
                 places = recorder.written_inputs
                 line = line_of(places[0]) if places else None
                 return Verdict(Finding(What.CHANGED, probe), (bugs["inputs_changed"],), line)

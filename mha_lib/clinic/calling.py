@@ -122,7 +122,7 @@ class Caller:
             tensors = [turned[id(X)] for X in tensors]
         handed = {name: mask.clone() for name, mask in masks.items()}
         try:
-            with recorder.of(tensors) if recorder else nullcontext():
+            with recorder.of(tensors, handed.values()) if recorder else nullcontext():
                 returned = self._run(tensors, handed)
             result = self._extract(returned, inputs)
         except Exception as error:  # whatever a learner's code raises is a finding

@@ -68,10 +68,12 @@ class Recorder(TorchFunctionMode):
         self._latest: dict[int, int] = {}  # id of a tensor → step
         self._stores: dict[int, int] = {}  # its memory → step
         self._inputs: set[int] = set()
+        self._masks: set[int] = set()
 
-    def of(self, inputs: Iterable[Tensor]) -> "Recorder":
-        """Follow these tensors from here on."""
+    def of(self, inputs: Iterable[Tensor], masks: Iterable[Tensor]) -> "Recorder":
+        """Follow the inputs from here on; masks are only looked at for being written into."""
         self._inputs = {_store(X) for X in inputs}
+        self._masks = {_store(mask) for mask in masks}
         return self
 
     def step_of(self, tensor: Tensor) -> int | None:
@@ -98,6 +100,8 @@ class Recorder(TorchFunctionMode):
         result = func(*args, **kwargs)
         if (call.leaves_torch or name == "__float__") and (parents or self._from_input(tensors)):
             self.left_torch = self.left_torch or _place(sys._getframe(1))
+        if call.says_in_place and any(_store(t) in self._masks for t in tensors_of(call.args[:1])):
+            self.written_inputs.append(_place(sys._getframe(1)))
         derived = bool(parents) or self._from_input(tensors) or self.left_torch is not None
         if derived and len(self.steps) < _MOST:
             self._note(call, result, parents, grows)

@@ -125,7 +125,7 @@ def test_what_backward_needs_and_was_written_over_is_pointed_at():
     assert found.line.source.endswith("# the wrong call of WrittenOver")
 
 
-@pytest.mark.parametrize("fault", ["dropout_in_eval", "scores_detached", "values_detached"])
+@pytest.mark.parametrize("fault", ["dropout_in_eval", "scores_detached", "values_detached", "inputs_changed"])
 def test_where_every_number_is_right_the_line_is_not_said_to_make_a_wrong_one(fault):
     found = diagnose(bugs[fault].make())
     assert found.name == fault
