@@ -243,6 +243,10 @@ class HeadExplorer(BrowserPicture):
     def page_traits(self) -> dict[str, Any]:
         """Return the state of a page without a kernel, with the blocks that fit and a word on the others."""
         state = super().page_traits() | {"ask": {}, "answer": {}, "can_read": False}
+        # A score that was not asked for has no values, and nobody to ask.
+        there = [i for i, score in enumerate(self.scores) if score["values"] is not None]
+        state["scores"] = [self.scores[i] for i in there]
+        state["order"] = there.index(self.order) if self.order in there else -1
         blocks = self.shape[0]
         if self.held:
             return state
@@ -254,14 +258,15 @@ class HeadExplorer(BrowserPicture):
                 break
             held.append(block)
         left = [str(block + 1) for block in range(blocks) if block not in held]
-        note = text.left_out.format(blocks=", ".join(left)) if left else ""
+        notes = [text.left_out.format(blocks=", ".join(left))] if left else []
+        notes += [text.left_out_moved] if self.longest else []
         weights = self._packed(held, Measure.WEIGHTS)
         return state | {
             "held": held,
             "weights": weights,
             "longest": "",
             "measure": "weights",
-            "trouble": note,
+            "trouble": " ".join(notes),
         }
 
     def __repr__(self) -> str:
@@ -270,7 +275,7 @@ class HeadExplorer(BrowserPicture):
         return text.repr.format(blocks=text.blocks.format(count=blocks) if blocks > 1 else "", **counts)
 
     def fallback(self) -> str:
-        """Return what the page is sent, as tables or as a line a block."""
+        """Return what the page is sent, as tables of weights or as one of heads."""
         return fallback(self.get_state(), self._weighed)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..heatmaps import wire
-from ..heatmaps.draw import BAD, weight_colour
+from ..heatmaps.draw import BAD, MASKED, weight_colour
 from ..heatmaps.html import head_badge, weight_table
 from ..heatmaps.weighed import Weighed
 from ..look.style import ink
@@ -62,6 +62,10 @@ def _largest(state: Mapping[str, Any], weighed: Weighed, i: int, place: int) -> 
     block, head = divmod(i, state["shape"][1])
     query, key = divmod(place, state["shape"][3])
     weight = float(weighed.maps.weights[block, head, query, key])
-    paper = weight_colour(weight) if weight == weight else BAD
+    if not weighed.maps.mask[block, head, query, key]:  # the head may see nothing at all
+        return f'<td style="background:{MASKED};color:#000000">{text.explorer["none"]}</td>'
+    if weight != weight:
+        return f'<td style="background:{BAD};color:#000000">{text.explorer["nan"]}</td>'
+    paper = weight_colour(weight)
     words = html.escape(f"{state['query_words'][query]} → {state['key_words'][key]}")
     return f'<td style="background:{paper};color:{ink(paper)}">{words}<br>{weight:.2f}</td>'

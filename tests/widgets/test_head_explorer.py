@@ -369,6 +369,17 @@ def test_many_heads_are_told_in_one_table():
     assert all(colour == weight_colour(0.01) for i, (colour, _) in enumerate(cells) if i != 9)
 
 
+def test_a_head_that_sees_nothing_and_one_without_numbers_name_no_largest_weight():
+    weights = torch.full((3, 1, 12, 9, 9), 0.01)
+    weights[1, 0, 2] = float("nan")
+    mask = torch.ones(1, 12, 9, 9, dtype=torch.bool)
+    mask[0, 4] = False
+    html = HeadExplorer(weights, list("abcdefghi"), attn_mask=mask).fallback()
+    rows = [re.findall(r"<td style[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
+    assert [row[4] for row in rows[1:]] == ["–"] * 3
+    assert [row[2] for row in rows[1:]] == ["a → a<br>0.01", "NaN", "a → a<br>0.01"]
+
+
 def test_words_are_text_and_never_markup():
     """huggingface/tokenizers#1937."""
     words = ["<b>", "a'b\"c&", "</script><script>alert(1)</script>"]
@@ -401,6 +412,15 @@ def test_a_page_holds_what_fits_and_names_what_it_leaves_out(large, monkeypatch,
     held = unpacked(part["weights"]).reshape(len(part["held"]), 4, 160, 160)
     np.testing.assert_allclose(held[0] / 1000, weights[1, 0], atol=0.000501)
     assert part["trouble"] in explorer.save_html(tmp_path / "part.html").read_text("utf-8")
+
+
+def test_a_page_offers_no_score_that_it_has_not_and_says_that_values_are_left_out(monkeypatch):
+    weights = (2 * torch.randn(12, 1, 12, 128, 128)).softmax(-1)
+    explorer = HeadExplorer(weights, scores={"mine": torch.rand(12, 12)}, values=torch.rand(12, 1, 12, 128))
+    assert not explorer.held, "too large to be sent whole"
+    part = explorer.page_traits()
+    assert [score["name"] for score in part["scores"]] == ["mine"] != [s["name"] for s in explorer.scores]
+    assert "Left out: weights × |W_o v|" in part["trouble"]
 
 
 def size(explorer):

@@ -776,6 +776,9 @@ class Look {
     this.made = ""; // what list and table were made for
     this.seen = { top: 0, high: 440, page: 900 }; // pixels: what is in sight, read before anything changes
     this.later = 0;
+    /** @type {Array<Numbers | undefined>} */
+    this.rows = []; // the chosen word's line of each shown head
+    this.el.addEventListener("scroll", () => { this.measure(); this.drawInSight(); });
   }
 
   side() {
@@ -865,9 +868,9 @@ class Look {
     const { text } = this.ctx;
     this.table.caption.textContent = fill(this.side() === "query" ? text.caption_query : text.caption_key, { word: this.chosen()[index] });
     const count = this.others().length;
-    const [first, end] = [Math.floor(this.seen.top / ROW), Math.ceil((this.seen.top + this.seen.high) / ROW)];
+    this.rows = rows;
     clearTimeout(this.later);
-    this.drawRows(rows, Math.max(0, first - 1), Math.min(count, end));
+    this.drawInSight();
     shown.forEach((head, n) => this.drawSum(this.cells[n][count], head, rows[n], index));
     /** @param {number} at */
     const drawRest = (at) => {
@@ -878,6 +881,11 @@ class Look {
     this.table.setAttribute("aria-busy", "true");
     if (count <= 64) drawRest(0);
     else this.later = setTimeout(drawRest, 100, 0);
+  }
+
+  drawInSight() {
+    const [first, end] = [Math.floor(this.seen.top / ROW), Math.ceil((this.seen.top + this.seen.high) / ROW)];
+    this.drawRows(this.rows, Math.max(0, first - 1), Math.min(this.others().length, end));
   }
 
   /** @param {Array<Numbers | undefined>} rows @param {number} first @param {number} end */
