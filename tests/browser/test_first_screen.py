@@ -84,7 +84,7 @@ def test_the_first_screen_is_the_lesson(started, context):
     asking("api/shutdown", "POST")
     page.close()
     with contextlib.suppress(subprocess.TimeoutExpired):  # how soon Jupyter ends is its own affair
-        process.wait(timeout=60)
+        process.wait(timeout=15)
     said = log.read_text()
     assert "eavesdropping" not in said and "Traceback" not in said and "ERROR" not in said, said
     assert said.splitlines()[0].endswith("notebooks came to notebooks/mine, for you to write in.")

@@ -384,7 +384,7 @@ class Overview {
     const columns = this.columns();
     this.grid.style.setProperty("--columns", String(columns));
     this.grid.classList.toggle("mha-heads-strips", this.whose >= 0);
-    this.grid.style.setProperty("--thumb", `${Math.max(38, Math.min(120, 480 / Math.ceil(total / columns) - 22))}px`);
+    this.grid.style.setProperty("--thumb", `${Math.max(38, Math.min(120, 450 / Math.ceil(total / columns) - 22))}px`);
     this.grid.style.setProperty("--ratio", String(Math.min(2, Math.max(0.4, keys / Math.max(queries, 1)))));
     this.grid.replaceChildren(...this.order.map((head, i) => this.thumbnail(head, i, ready)));
     this.picked = new Set([...this.picked].filter((head) => head < total));
