@@ -68,6 +68,7 @@ def test_one_head_needs_more_steps_or_a_layer_behind_it():
     for name, losses in (("120 steps", short), ("hidden layer", hidden), ("600 steps", long)):
         tell(f"one head, {name}: losses of 12 seeds", [round(loss, 3) for loss in losses])
     assert max(long[:3]) < min(short[:3]) and median(long) < 0.3 < median(short)
+    assert sum(loss < min(short) for loss in long) == 11
     assert min(hidden) < 0.1 < 0.5 < max(hidden)
 
 
