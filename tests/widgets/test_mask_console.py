@@ -3,7 +3,6 @@
 import re
 import sys
 import threading
-import time
 from itertools import product
 
 import pytest
@@ -14,7 +13,6 @@ import mha_lib as mha
 from mha_lib.labs.mask_faults import Settings, findings, may_attend, weights_as_set
 from mha_lib.text import sentences
 from mha_lib.widgets import MaskConsole
-from mha_lib.widgets.picture_console import DELAY
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +26,9 @@ def say(ex, **settings):
 
 
 def settle():
-    time.sleep(DELAY * 2)
-    for thread in threading.enumerate():
-        if isinstance(thread, threading.Timer):
+    """Wait until no timer runs, nor one that a timer has started."""
+    while waiting := [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]:
+        for thread in waiting:
             thread.join()
 
 
