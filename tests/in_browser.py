@@ -210,6 +210,7 @@ class Book:
     path: Path
     logged: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()  # what the console may say in this test, as patterns
 
     def watch(self):
         for event, hear in self._hearers().items():
@@ -230,7 +231,7 @@ class Book:
         }
 
     def _note_raised(self, error):
-        self.logged.append(str(error))
+        self.logged.append(error.stack or str(error))
 
     def _note_request(self, request):
         self.asked.append(request.url)
@@ -242,11 +243,19 @@ class Book:
     def errors(self) -> list[str]:
         """What the console holds that is not known and allowed."""
         known = ALLOWED_IN_SLIDES if "/rise/" in self.page.url else ALLOWED_ERRORS
+        known += self.allowed
         return [text for text in self.logged if not any(re.search(pattern, text) for pattern in known)]
 
     def foreign(self) -> list[str]:
         """The requests that left 127.0.0.1."""
         return [url for url in self.asked if urlsplit(url).hostname not in LOCAL]
+
+    @property
+    def widget(self) -> str:
+        """JupyterLab's widget of the notebook, as an expression for the page."""
+        return (
+            f"[...window.jupyterapp.shell.widgets('main')].find(w => w.context?.path === '{self.path.name}')"
+        )
 
     def command(self, name: str, **args):
         """Run one of JupyterLab's commands and wait for it."""
@@ -260,11 +269,11 @@ class Book:
     def run(self):
         """Run every cell, in order, and wait for the last; a cell that raises fails the test."""
         # A run that comes before the kernel is there opens a dialogue that asks for one.
-        self.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.sessionContext.isReady")
+        self.page.wait_for_function(f"() => {self.widget}.sessionContext.isReady")
         self.command("notebook:run-all-cells")
         # Outputs are drawn a moment after the run; the model behind the page has them already.
         raised = self.page.evaluate(
-            "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+            f"() => {self.widget}.content.model.toJSON().cells"
             ".flatMap(c => c.outputs || []).filter(o => o.output_type === 'error')"
             ".map(o => o.ename + ': ' + o.evalue)"
         )
@@ -282,7 +291,9 @@ class Book:
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
 
     def save(self):
-        self.command("docmanager:save")
+        """Write the notebook to disk, whichever tab has the focus."""
+        # JupyterLab's own command saves what has the focus, and nothing where that is no document.
+        self.page.evaluate(f"() => {self.widget}.context.save()")
 
     def saved(self):
         return nbformat.read(self.path, as_version=4)
@@ -336,13 +347,15 @@ class Lab:
             page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored.then(() => true)")
             # The splash lies over the page until JupyterLab has restored its workspace.
             page.locator("#jupyterlab-splash").wait_for(state="detached")
+            page.evaluate("() => { window.loadedOnce = true; }")
+        self._wait_for_launcher(page)
         book.command("docmanager:open", path=path.name)
         page.wait_for_function(
             "name => window.jupyterapp.shell.currentWidget?.context?.path === name"
             " && window.jupyterapp.shell.currentWidget.context.isReady",
             arg=path.name,
         )
-        page.evaluate(  # the launcher comes where no notebook is, and would stay as a tab
+        page.evaluate(  # the launcher would stay as a tab
             "() => { const shell = window.jupyterapp.shell;"
             " for (const other of [...shell.widgets('main')])"
             " if (other !== shell.currentWidget) other.dispose(); }"
@@ -352,6 +365,10 @@ class Lab:
         if run:
             book.run()
         return book
+
+    def _wait_for_launcher(self, page):
+        """It comes a moment after the last notebook is gone, and would take the focus from the next."""
+        page.wait_for_function("() => [...window.jupyterapp.shell.widgets('main')].length > 0")
 
     def present(self, book: Book):
         """Save an open notebook and show it as slides, with the kernel that it has."""
@@ -384,10 +401,9 @@ class Lab:
             return False
         page.mouse.move(0, 0)
         closed = page.evaluate(
-            "name => { const book = window.jupyterapp?.shell.currentWidget;"
-            " if (book?.context?.path !== name) return false;"
-            " book.context.model.dirty = false; book.dispose(); return true; }",
-            book.path.name,
+            f"() => {{ const book = window.loadedOnce && {book.widget};"
+            " if (!book) return false;"
+            " book.context.model.dirty = false; book.dispose(); return true; }"
         )
         return closed and page.locator(".jp-Notebook, .jp-Dialog, .Toastify__toast").count() == 0
 
