@@ -16,17 +16,19 @@ from ..look.fonts import drawable, families_for
 from ..look.style import MONO, WRONG, Drawing
 from ..text import sentences
 from .axes import Cells
-from .compare import Pair, compare, verdict_sentence
+from .compare import Comparison, Pair, compare, verdict_sentence
 from .labels import Parts
 from .layout import CELL, WIDE, Label, Picture, pictures, place
 from .looks import EACH_CELL, Looks, Paint, check_size, looks, numbers_of
-from .recording import Frame, Recording
+from .recording import Frame, Recording, Step
 from .tape import tape_words
 
 text = sentences("moves")
 PIXEL = 0.75  # points: the layout's numbers are pixels, 96 to the inch
 HEAD, TAPE, MARGIN = 64, 56, 16  # pixels above and below each picture, and around
-COLUMN = 460  # the room of a step where two stand side by side
+COLUMN = 460  # the room of a step where two stand side by side, with sentences below each other
+DIGIT, BESIDE_DIGITS = 7.5, 5  # pixels: the width of a digit, and the room left and right of a number
+BROAD = 660  # as broad as such a step may be with sentences beside each other
 INK, SOFT, PAPER = colours.INK.light, colours.SOFT.light, colours.PAPER.light
 TONES = (*(tone.light for tone in colours.TONES), WRONG)
 Spots = NDArray[np.float64]
@@ -50,25 +52,46 @@ def plot_moves(
     lanes = [recording] if beside is None else [recording, beside]
     labels = max(map(check_size, lanes)) <= EACH_CELL
     columns = 2 if beside else min(columns or 2, len(recording.frames))
-    width: float = COLUMN if columns > 1 else WIDE
     comparison = compare(recording, beside) if beside else None
-    shown: list[_Shown] = []
-    for lane in lanes:
-        against = comparison if lane is beside else None
-        pairs = against.pairs if against else ()
-        look = looks(lane)
-        drawn = pictures(lane, width, labels, against)
-        steps = enumerate(zip((lane.frames[0], *lane.frames), lane.frames, strict=False))
-        each = [_Shown(n, *frames, look, drawn[n], pairs, labels) for n, frames in steps]
-        shown += each if beside is None else each[-1:]
+    shown = _laid_out(lanes, WIDE, labels, comparison)
+    if columns > 1 and (not labels or _broadest(shown) > BROAD):
+        shown = _laid_out(lanes, COLUMN, labels, comparison)
+    width: float = COLUMN if columns > 1 else WIDE
     if labels:
-        width = max(width, *(each.picture.size[0] for each in shown))
+        width = max(width, _broadest(shown))
     panels = [_Panel(each, width) for each in shown]
     alt = "; ".join(lane.path for lane in lanes)
     if comparison is None:
         return _figure(panels, columns, width, "", alt)
     sentence = verdict_sentence(comparison)
     return _figure(panels, columns, width, sentence, f"{alt}. {sentence}")
+
+
+def _laid_out(
+    lanes: Sequence[Recording], room: float, labels: bool, comparison: Comparison | None
+) -> list["_Shown"]:
+    """Lay out what the panels show: every step, or only what each of two recordings returned."""
+    cell = _cell_width([step for lane in lanes for step in lane.steps]) if labels else CELL[0]
+    shown: list[_Shown] = []
+    for lane in lanes:
+        against = comparison if lane is not lanes[0] else None
+        look = looks(lane)
+        drawn = pictures(lane, room, labels, against, cell)
+        steps = enumerate(zip((lane.frames[0], *lane.frames), lane.frames, strict=False))
+        pairs = against.pairs if against else ()
+        each = [_Shown(n, *frames, look, drawn[n], pairs, cell, labels) for n, frames in steps]
+        shown += each if comparison is None else each[-1:]
+    return shown
+
+
+def _cell_width(steps: Sequence[Step]) -> float:
+    """As narrow as the longest number allows."""
+    longest = max((len(number) for step in steps for number in numbers_of(step)), default=0)
+    return min(CELL[0], max(longest, 2) * DIGIT + 2 * BESIDE_DIGITS)
+
+
+def _broadest(shown: Sequence["_Shown"]) -> float:
+    return max(each.picture.size[0] for each in shown)
 
 
 def _figure(panels: Sequence["_Panel"], columns: int, width: float, sentence: str, alt: str) -> Drawing:
@@ -103,6 +126,7 @@ class _Shown:
     look: Looks
     picture: Picture
     pairs: tuple[Pair, ...]  # the results that it is held against
+    cell: float  # the width of a cell
     labels: bool
 
 
@@ -151,7 +175,7 @@ class _Panel:
 
     def tensors(self) -> None:
         """Draw the cells of each tensor, and a cross at those in a wrong place."""
-        size = (CELL[0] * self.zoom, CELL[1] * self.zoom)
+        size = (self.shown.cell * self.zoom, CELL[1] * self.zoom)
         for step, piece in zip(self.frame.steps, self.picture.pieces, strict=True):
             count = step.ids.numel()
             sides = place(piece, list(np.indices(step.shape).reshape(len(step.shape), count)))
@@ -196,7 +220,7 @@ class _Panel:
             self.ticks(ids, spots, paints, h)
             look: dict[str, Any] = {"ha": "center", "va": "center", "family": MONO, "weight": "bold"}
             for number, (x, y), (_, front) in zip(numbers, spots, paints, strict=True):
-                small = 12.5 * PIXEL if len(number) < 5 else 9 * PIXEL
+                small = PIXEL * (13 if len(number) < 4 else 11 if len(number) < 5 else 9)
                 self.canvas.text(x + w / 2, y + h / 2 + 1, number, color=front, size=small, **look)
 
     def ticks(self, ids: Cells, spots: Spots, paints: Sequence[Paint], h: float) -> None:

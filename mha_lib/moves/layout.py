@@ -87,15 +87,20 @@ def place(piece: Piece, index: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def pictures(
-    recording: Recording, room: float = WIDE, labels: bool = True, against: Comparison | None = None
+    recording: Recording,
+    room: float = WIDE,
+    labels: bool = True,
+    against: Comparison | None = None,
+    cell: float = CELL[0],
 ) -> tuple[Picture, ...]:
-    """Lay out every frame of a recording in `room` pixels.
+    """Lay out every frame of a recording in `room` pixels, with cells that are `cell` pixels wide.
 
+    `room` says what stands beside what, for cells of the usual width; narrower ones only move closer.
     With `against`, in which it is the second recording, the blocks of what it returned that hold
     wrong numbers are called by what they should hold, with a question mark.
     """
     lines = set_lines(recording, room, labels)
-    panels = [_Panel(step, set_, labels) for step, set_ in zip(recording.steps, lines, strict=True)]
+    panels = [_Panel(step, set_, labels, cell) for step, set_ in zip(recording.steps, lines, strict=True)]
     _keep_gaps(panels)
     _drop_bands(recording, panels)
     sheet = _Sheet(recording.words, room)
@@ -180,9 +185,10 @@ def _frame(
 class _Panel:
     """One tensor as text: its digits, and what its rows, blocks and columns are called."""
 
-    def __init__(self, step: Step, lines: Lines, labels: bool) -> None:
+    def __init__(self, step: Step, lines: Lines, labels: bool, cell: float) -> None:
         self.step = step
         self.labels = labels
+        self.cell = cell
         self.shape = step.shape
         self.width = lines.width
         padded = [*self.shape]
@@ -200,10 +206,10 @@ class _Panel:
         blocks = [weight // self.width for weight in self.weights if weight > self.width]
         self.block = min(blocks, default=0)  # lines from one block to the next, 0 if there is one alone
         self.gap = float(LABEL * (2 if self.heads else 1) + 4 if labels and self.outer else SLIT)
-        self.line = self._across(self.width - 1) + CELL[0]
+        self.line = self._across(self.width - 1) + cell
 
     def _across(self, cells: int) -> float:
-        return cells * CELL[0] + SLIT * sum(cells // cut for cut in self.slits)
+        return cells * self.cell + SLIT * sum(cells // cut for cut in self.slits)
 
     def _down(self, lines: int) -> float:
         gaps = lines // self.block if self.block else 0
@@ -310,7 +316,7 @@ class _Panel:
         for at, runs in self.heads.items():
             x, y = place(piece, at)
             for first, last, part in runs:
-                left, right = self._across(first), self._across(last) + CELL[0]
+                left, right = self._across(first), self._across(last) + self.cell
                 yield Label(x + left, y - LABEL, right - left, (part,))
 
     def _head_runs(self) -> dict[tuple[int, ...], list[tuple[int, int, Part]]]:

@@ -58,11 +58,11 @@ def set_lines(recording: Recording, room: float, labels: bool) -> tuple[Lines, .
         bands = _bands(members, width, wanted, columns) if labels else columns
         chosen.update(dict.fromkeys(run.steps, Lines(width, columns, bands, number)))
     lines = tuple(chosen[k] for k in range(len(steps)))
-    return _below(lines) if room <= NARROW else lines
+    return _below(lines) if room < WIDE else lines
 
 
 def _below(lines: tuple[Lines, ...]) -> tuple[Lines, ...]:
-    """On a phone, which scrolls anyway, sentences stand below each other in all steps or in none."""
+    """Where it is narrow, sentences stand below each other in all steps or in none."""
     if not any(1 == each.columns < each.bands for each in lines):
         return lines
     return tuple(replace(each, columns=1) if each.columns <= each.bands else each for each in lines)

@@ -14,15 +14,15 @@ from ..look.colours import MARK
 from ..text import sentences
 from .compare import Comparison, compare, verdict_sentence
 from .labels import Parts
-from .layout import CELL, Label, Picture, pictures, place
+from .layout import CELL, WIDE, Label, Picture, pictures, place
 from .looks import EACH_CELL, Looks, Paint, check_size, looks
 from .recording import Frame, Recording
 from .tape import moved, tape_words
 
 text = sentences("moves")
-ROOM = 460  # pixels of the layout, so that two panels stand side by side
 PANELS = 4
 _WIRES = "border-collapse:separate;border-spacing:1px;font:12px/1.3 ui-monospace,monospace;margin:2px 0"
+_PANEL = "max-width:min(480px,100%);overflow-x:auto"  # two stand side by side in a notebook
 _LABEL = "white-space:nowrap;font-weight:600;padding:0 4px;border-bottom:1px solid;background:none"
 _NAME = "text-align:right;font-weight:400;padding:0 6px;background:none"
 _WRONG = f"outline:2px solid {MARK.light};outline-offset:-2px"
@@ -48,18 +48,26 @@ def still(recording: Recording, beside: Recording | None = None) -> str:
     (2, 2)
     """
     comparison = compare(recording, beside) if beside else None
-    panels = [*_panels(recording, None, PANELS if beside is None else 2)]
+    most = PANELS if beside is None else 2
+    panels = _panels(recording, None, most)
     if beside is not None:
         panels += _panels(beside, comparison, 1)
     sentence = f"<p><strong>{escape(verdict_sentence(comparison))}</strong></p>\n" if comparison else ""
-    row = "display:flex;flex-wrap:wrap;gap:8px 28px;align-items:flex-start"
-    return f'<div style="{row}">\n' + "\n".join(panels) + f"\n</div>\n{sentence}"
+    row = "display:flex;flex-wrap:wrap;gap:8px 14px;align-items:flex-start"
+    return f'<div style="{row}">\n' + "\n".join(panels) + f"\n</div>\n{_left_out(recording, most)}{sentence}"
+
+
+def _left_out(recording: Recording, most: int) -> str:
+    """Name the steps that have no panel."""
+    chosen = _chosen(recording, most)
+    left = [f"{k}. {f.operation}" for k, f in enumerate(recording.frames) if k not in chosen]
+    return f"<p>{escape(text.still.format(steps='; '.join(left)))}</p>\n" if left else ""
 
 
 def _panels(recording: Recording, against: Comparison | None, most: int) -> list[str]:
     labels = check_size(recording) <= EACH_CELL
     look = looks(recording)
-    drawn = pictures(recording, ROOM, labels, against)
+    drawn = pictures(recording, WIDE, labels, against)
     chosen = _chosen(recording, most)
     panels = []
     for number in chosen:
@@ -67,10 +75,7 @@ def _panels(recording: Recording, against: Comparison | None, most: int) -> list
         frame = recording.frames[number]
         first = sum(len(each.steps) for each in recording.frames[:number])
         cells = _table(frame, drawn[number], look, first, against) if labels else ""
-        panels.append(f'<div style="max-width:{ROOM}px">{_facts(number, before, frame)}{cells}</div>')
-    if most > 1 and len(chosen) < len(recording.frames):
-        left = [f"{k}. {f.operation}" for k, f in enumerate(recording.frames) if k not in chosen]
-        panels.append(f"<p>{escape(text.still.format(steps='; '.join(left)))}</p>")
+        panels.append(f'<div style="{_PANEL}">{_facts(number, before, frame)}{cells}</div>')
     return panels
 
 
@@ -134,7 +139,7 @@ def _table(frame: Frame, picture: Picture, look: Looks, first: int, against: Com
             entries[label.y, spanned[0]] = _Entry(_heading(label, len(spanned)), len(spanned))
     rows = sorted({y for y, _ in entries})
     return (
-        f'<table style="{_WIRES}" cellpadding="2">\n'
+        f'<table style="{_WIRES}" cellpadding="1">\n'
         + "\n".join(_row(entries, y, columns) for y in rows)
         + "\n</table>"
     )

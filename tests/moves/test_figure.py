@@ -6,6 +6,7 @@ import torch
 from matplotlib.collections import PolyCollection
 
 import mha_lib as mha
+from mha_lib.moves.looks import numbers_of
 
 X = torch.arange(80.0).reshape(2, 4, 10)
 
@@ -67,9 +68,25 @@ def test_beside_marks_the_wrong_cells_and_says_how_many():
     assert marks or any(len(line.get_xdata()) == 60 for line in figure.axes[0].lines)
 
 
-def test_the_figure_fits_a_slide_or_a_sheet():
-    width, height = mha.plot_moves(RIGHT).get_size_inches()
-    assert width < 11 and height < 11.7 and 0.6 < height / width < 1.42
+def test_the_figure_fits_a_slide_and_its_numbers_are_read_there():
+    figure = mha.plot_moves(RIGHT)
+    width, height = figure.get_size_inches() * 96
+    scale = min(1280 / width, 720 / height)
+    sizes = [text.get_size() / 0.75 for text in figure.axes[0].texts if text.get_text().isdigit()]
+    assert min(sizes) * scale >= 12 and height / width > 0.5
+
+
+@pytest.mark.parametrize("scale", [1, 1 / 7])
+def test_a_sentence_begins_at_one_place_in_every_step(scale):
+    """As in the page; longer numbers leave no room for sentences beside each other."""
+    figure = mha.plot_moves(mha.watch(split, X * scale))
+    places = {}
+    for text in figure.axes[0].texts:
+        places.setdefault(text.get_text(), []).append(text.get_position())
+    first = numbers_of(mha.watch(split, X * scale).steps[0])
+    starts, others = sorted(places[first[0]]), sorted(places[first[40]])
+    away = {(round(b[0] - a[0]), round(b[1] - a[1])) for a, b in zip(starts, others, strict=True)}
+    assert len(starts) == 4 and len(away) == 1 and (min(away)[1] == 0) == (scale == 1)
 
 
 def test_it_shows_itself_without_pyplot_and_has_words_for_those_who_cannot_see():

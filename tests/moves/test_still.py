@@ -51,11 +51,18 @@ class Tables(HTMLParser):
 
 def test_the_input_is_lines_of_ten_with_words_and_heads():
     table = Tables(still(RIGHT)).tables[0]
-    lines = [row for row in table if row[0]]
-    assert [row[0] for row in lines] == [word for words in EX.words for word in words]
-    assert [[int(n) for n in row[1:]] for row in lines] == EX.numbers.reshape(8, 10).tolist()
+    for sentence, columns in enumerate((slice(0, 11), slice(11, 22))):  # a name and ten numbers each
+        lines = [row[columns] for row in table if row[0]]
+        assert [row[0] for row in lines] == list(EX.words[sentence])
+        assert [[int(n) for n in row[1:]] for row in lines] == EX.numbers[sentence].tolist()
     heads = next(row for row in table if "head A" in row)
-    assert heads[1:] == ["head A"] * 5 + ["head B"] * 5
+    assert [name for name in heads if name] == (["head A"] * 5 + ["head B"] * 5) * 2
+
+
+def test_sentences_stand_beside_each_other_in_every_step():
+    """As in the page: what a step does not reorder stays where it is."""
+    for table in Tables(still(RIGHT)).tables:
+        assert any("0" in row and "40" in row for row in table)
 
 
 def test_the_result_stands_as_torch_has_it_under_its_names():
