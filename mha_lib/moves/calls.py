@@ -20,13 +20,13 @@ MOVES = frozenset(
     diag diag_embed
     atleast_1d atleast_2d atleast_3d permute_copy transpose_copy view_copy expand_copy __reversed__
     t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ requires_grad_ __iter__
-    scatter index_copy index_put masked_scatter slice_scatter select_scatter diagonal_scatter
+    scatter put index_copy index_put masked_scatter slice_scatter select_scatter diagonal_scatter
     copy_ __setitem__ scatter_ index_copy_ index_put_ masked_scatter_ masked_fill_ index_fill_
-    fill_""".split()
+    fill_ put_""".split()
 )
 # Movements into memory that was there before.
 WRITES = frozenset(
-    """copy_ __setitem__ scatter_ index_copy_ index_put_ masked_scatter_ masked_fill_ index_fill_
+    """copy_ __setitem__ scatter_ put_ index_copy_ index_put_ masked_scatter_ masked_fill_ index_fill_
     fill_""".split()
 )
 # Names that end like a write, but write no number.
@@ -36,13 +36,27 @@ NO_WRITES = frozenset(
 # Movements in which the followed cells may stand in any argument, not in the first alone.
 BESIDE = WRITES | set(
     """broadcast_tensors block_diag cat concat concatenate stack hstack vstack dstack column_stack
-    row_stack pad_sequence scatter index_copy index_put masked_scatter slice_scatter select_scatter
+    row_stack pad_sequence scatter put index_copy index_put masked_scatter slice_scatter select_scatter
     diagonal_scatter""".split()
 )
 # Another number type or device, the same cells in the same places.
 CASTS = frozenset(
     "to type float double half bfloat16 int long short cpu type_as as_tensor asarray bool cfloat".split()
 )
+# Movements whose way the numbers themselves decide, and which say it in indices along an axis:
+# where that axis stands among the arguments.
+SORTS = {
+    "sort": 1,
+    "topk": 2,
+    "kthvalue": 2,
+    "max": 1,
+    "min": 1,
+    "median": 1,
+    "nanmedian": 1,
+    "mode": 1,
+    "cummax": 1,
+    "cummin": 1,
+}
 # Arithmetic that never is a movement: not even tried, so that it costs nothing.
 COMPUTES = frozenset(
     """linear matmul __matmul__ __rmatmul__ bmm mm mv addmm addbmm baddbmm tensordot softmax log_softmax
@@ -60,6 +74,8 @@ _INDEX_PLACES = {
     "masked_fill": (1,),
     "masked_fill_": (1,),
     "repeat_interleave": (1,),
+    "put": (1,),
+    "put_": (1,),
     "index_put": (1,),
     "index_put_": (1,),
     "index_select": (2,),
@@ -99,6 +115,11 @@ class Call:
     def out(self) -> list[Tensor]:
         """The tensors that the call was told to write into."""
         return tensors_of(self.kwargs.get("out"))
+
+    @property
+    def without_out(self) -> "Call":
+        """The same call, whose result is a new tensor."""
+        return Call(self.func, self.args, {name: arg for name, arg in self.kwargs.items() if name != "out"})
 
     @property
     def says_in_place(self) -> bool:

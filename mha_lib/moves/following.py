@@ -5,7 +5,7 @@ the numbers that stand in the cells have the last word.
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,28 +167,34 @@ class Recorder(TorchFunctionMode):
 
     def _place(self, done: _Done) -> Kind:
         """The outputs have memory of their own: put cells there, moved or new."""
-        cells = shadow.moved(done.call, done.outputs, self.memories, self.numbers)
-        if cells is not None and all(each.numel() and int(each.max()) == NOWHERE for each in cells):
-            cells = None
-        for number, tensor in enumerate(done.outputs):
+        cells = self._moved(done)
+        for tensor, moved in zip(done.outputs, cells, strict=True):
             if not self.follows(tensor):
-                new = self._fresh(tensor, done) if cells is None else cells[number]
-                self._follow(tensor).write(tensor, new)
-        if cells is None:
+                self._follow(tensor).write(tensor, self._fresh(tensor, done) if moved is None else moved)
+        if cells[0] is None:
             return Kind.NEW_VALUES
         source = done.followed[0]
         still = len(cells) == 1 and self.memories[key(source)].read(source).equal(cells[0])
         return Kind.NO_CHANGE if still and done.call.name not in MOVES | CASTS else Kind.MOVE
 
+    def _moved(self, done: _Done) -> Sequence[Tensor | None]:
+        """Return for each output the cells that moved into it, or None if its numbers are new."""
+        cells = shadow.moved(done.call.without_out, done.outputs, self.memories, self.numbers)
+        known = [each for each in cells or () if each is not None]
+        if not cells or all(each.numel() and int(each.max()) == NOWHERE for each in known):
+            return [None] * len(done.outputs)
+        return cells
+
     def _write(self, done: _Done) -> Kind:
         """Cells were written into memory that was there before."""
-        for target in done.outputs:
+        made = self._moved(done) if done.call.out else [None] * len(done.outputs)
+        for target, moved in zip(done.outputs, made, strict=True):
             memory = self._follow(target)
             traced = None
             if done.call.name in WRITES:
                 traced = shadow.written(done.call, target, self.memories, self.numbers)
             if traced is None:
-                memory.write(target, self._fresh(target, done))
+                memory.write(target, self._fresh(target, done) if moved is None else moved)
             elif traced.foreign.any():
                 new = shadow.spread(target, len(traced.cells), self._fresh(target, done))
                 memory.ids = traced.cells.where(~traced.foreign, new)

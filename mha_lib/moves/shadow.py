@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .calls import CASTS, MOVES, Call, tensors_of
+from .calls import CASTS, MOVES, SORTS, Call, tensors_of
 from .memory import NOWHERE, Memory, Numbers, addresses, has_memory, key
 
 FOREIGN = -7.0  # in a shadow: a number that was written from a tensor that is not followed
@@ -27,15 +27,21 @@ class Traced(NamedTuple):
 
 def moved(
     call: Call, outputs: list[Tensor], memories: Mapping[int, Memory], numbers: Numbers
-) -> list[Tensor] | None:
-    """Return the cells of each output if the call only moved cells into new memory; else None."""
+) -> list[Tensor | None] | None:
+    """Return the cells of each output if the call only moved cells into new memory; else None.
+
+    Where a call sorts, what it says of the order is new: None stands for its cells.
+    """
     if not call.may_move:
         return None
+    if call.name in SORTS and len(outputs) == 2:
+        picked = _sorted(call, outputs[1], memories)
+        return [picked, None] if numbers.agree(picked, outputs[0]) else None
     cast = call.name in CASTS
     cells = [_cells_of(call.tensors[0], memories)] if cast else _tried(call, outputs, memories)
     if cells is None or [each.shape for each in cells] != [tensor.shape for tensor in outputs]:
         return None
-    return cells if all(map(numbers.agree, cells, outputs)) else None
+    return [*cells] if all(map(numbers.agree, cells, outputs)) else None
 
 
 def _cells_of(tensor: Tensor, memories: Mapping[int, Memory]) -> Tensor:
@@ -43,6 +49,15 @@ def _cells_of(tensor: Tensor, memories: Mapping[int, Memory]) -> Tensor:
     if memory is None or not memory.shows(tensor):
         return torch.full(tuple(tensor.shape), NOWHERE)
     return memory.read(tensor)
+
+
+def _sorted(call: Call, indices: Tensor, memories: Mapping[int, Memory]) -> Tensor:
+    """Return where the cells went that a call picked by its own indices along an axis."""
+    cells = _cells_of(call.tensors[0], memories)
+    place = SORTS[call.name]
+    axis = call.kwargs.get("dim", call.args[place] if len(call.args) > place else -1)
+    whole = indices if indices.dim() == cells.dim() else indices.unsqueeze(axis)
+    return torch.take_along_dim(cells, whole, axis).reshape(indices.shape)
 
 
 def _tried(call: Call, outputs: list[Tensor], memories: Mapping[int, Memory]) -> list[Tensor] | None:
