@@ -64,7 +64,7 @@ LOCAL = {"127.0.0.1", None}  # None: data:, blob: and file: addresses have no ho
 
 # What JupyterLab 4.6 itself writes to the console; nothing of ours may be added here.
 # In a page that is used again, what the notebook before was still waiting for ends like this.
-ALLOWED_ERRORS = (r"^Disposed$",)
+ALLOWED_ERRORS = (r"^(Error: )?Disposed\b",)
 # What jupyterlab-rise 0.43 writes whatever it shows: it takes the focus from itself in a circle
 # once, and asks for a style sheet named after the notebook, which there need not be.
 ALLOWED_IN_SLIDES = (
@@ -109,6 +109,7 @@ class Server:
     url: str
     token: str
     root: Path
+    pid: int = 0  # once it runs
 
     def ask(self, path: str, method: str = "GET") -> bytes:
         request = urllib.request.Request(
@@ -158,6 +159,7 @@ def jupyter(tmp_path_factory):
     log = home / "server.log"
     with log.open("w") as out, warm_kernels(home):
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        server.pid = process.pid
         try:
             wait_for(server, process, log)
             yield server

@@ -1,9 +1,14 @@
 """A kernel that dies, a page that is loaded anew, a notebook that is not trusted: nothing is lost."""
 
+import contextlib
 import json
+import sys
 
 import nbformat
+import pytest
 from in_browser import notebook_of
+
+resource = pytest.importorskip("resource", reason="there is none on Windows")
 
 SPLIT = [
     "import torch\nimport mha_lib as mha",
@@ -75,3 +80,36 @@ def test_an_untrusted_notebook_shows_its_numbers_and_runs_nothing(lab, tmp_path)
     book = lab.open(path, run=False)
     assert "63" in book.output(0).inner_text()
     assert book.page.evaluate("() => window.wasRun") is None
+
+
+@contextlib.contextmanager
+def full_disk(server):
+    """Let the server write no file of more than a hundred bytes, as on a disk that has no room left."""
+    whole = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (100, whole[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, whole)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a running process be limited")
+def test_a_full_disk_on_save_loses_neither_the_file_nor_what_was_typed(lab):
+    book = lab.open(SPLIT)
+    book.save()
+    before = book.path.read_bytes()
+    book.cell(0).locator(".cm-content").click()
+    book.page.keyboard.press("Control+End")
+    book.page.keyboard.type("\n# typed while the disk is full")
+    book.allowed = ("Unexpected error while saving file", "Internal Server Error")
+    with full_disk(lab.server_of()):
+        book.page.keyboard.press("Control+s")
+        dialogue = book.page.locator(".jp-Dialog")
+        dialogue.wait_for()
+        assert "save" in dialogue.inner_text().lower()
+        dialogue.get_by_role("button").last.click()
+        dialogue.wait_for(state="detached")
+    assert book.path.read_bytes() == before
+    assert "# typed while the disk is full" in book.cell(0).inner_text()
+    book.save()
+    assert "# typed while the disk is full" in book.saved().cells[0].source
