@@ -7,7 +7,7 @@ class MhaError(Exception):
     """Base of every error that mha_lib raises about what it was given."""
 
     parameter = ""  # what it is about
-    said = ""  # the rest of the message, for a page on which the parameter has another name
+    reason = ""  # the rest of the message, for a page on which the parameter has another name
 
 
 class InputValueError(MhaError, ValueError):
@@ -25,7 +25,7 @@ def _about(kind: type[_Error], name: str, expected: str, got: object, mend: str)
     message = f"expected {expected}, got {got}. {mend}".strip()
     error = kind(f"{name}: {message}")
     error.parameter = name
-    error.said = message
+    error.reason = message
     return error
 
 

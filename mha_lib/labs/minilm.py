@@ -71,7 +71,7 @@ class Reading:
     """What the model made of B sentences, padded to L word pieces."""
 
     words: tuple[tuple[str, ...], ...]  # as the model cut them, [CLS] first and [SEP] last, then [PAD]
-    keep: Tensor  # bool (B, L), True where there is no padding
+    attention_mask: Tensor  # bool (B, L), True where there is no padding
     entering: Tensor  # (6, B, L, 384), what each block reads
     states: Tensor  # (B, L, 384), after the last block
     weights: Tensor  # (6, B, 12, L, L): block, sentence, head, query, key
@@ -89,16 +89,16 @@ class MiniLM(nn.Module):
         self.kinds, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, EPS)
         self.blocks = nn.ModuleList(Block() for _ in range(BLOCKS))
 
-    def forward(self, pieces: Tensor, keep: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(self, pieces: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return what enters each block (6, B, L, 384), states, weights and value lengths, as in a Reading.
 
-        keep is bool (B, L), True where there is a word.
+        attention_mask is bool (B, L), True where there is a word.
         """
         X = self.norm(self.words(pieces) + self.places.weight[: pieces.shape[1]] + self.kinds.weight[0])
         entering, weights, lengths = [], [], []
         for block in self.blocks:
             entering.append(X)
-            X, block_weights, block_lengths = block(X, _mask(keep))
+            X, block_weights, block_lengths = block(X, _for_each_query(attention_mask))
             weights.append(block_weights)
             lengths.append(block_lengths)
         return torch.stack(entering), X, torch.stack(weights), torch.stack(lengths)
@@ -112,7 +112,7 @@ class MiniLM(nn.Module):
         """
         X = reading.entering[block]
         for each in self.blocks[block:]:
-            X, _, _ = each(X, _mask(reading.keep))
+            X, _, _ = each(X, _for_each_query(reading.attention_mask))
         return X
 
     @one_thread()
@@ -125,16 +125,17 @@ class MiniLM(nn.Module):
         """
         cut = self.tokenizer.encode_batch(list(sentences))
         for sentence, text in zip(cut, sentences, strict=True):
-            if (pieces := sum(sentence.attention_mask)) > LONGEST or not text.strip():
+            if (length := sum(sentence.attention_mask)) > LONGEST or not text.strip():
                 expected = f"at least one word and at most {LONGEST} pieces, [CLS] and [SEP] among them"
-                raise value_error("sentences", expected, f"{pieces} in {text[:40]!r}")
+                raise value_error("sentences", expected, f"{length} in {text[:40]!r}")
         words = tuple(tuple(sentence.tokens) for sentence in cut)
-        keep = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
-        return Reading(words, keep, *self(torch.tensor([sentence.ids for sentence in cut]), keep))
+        attention_mask = torch.tensor([sentence.attention_mask for sentence in cut]).bool()
+        pieces = torch.tensor([sentence.ids for sentence in cut])
+        return Reading(words, attention_mask, *self(pieces, attention_mask))
 
 
-def _mask(keep: Tensor) -> Tensor:
-    return keep[:, None, :].expand(-1, keep.shape[1], -1)
+def _for_each_query(attention_mask: Tensor) -> Tensor:
+    return attention_mask[:, None, :].expand(-1, attention_mask.shape[1], -1)
 
 
 @contextmanager
@@ -142,11 +143,11 @@ def silenced(model: MiniLM, block: int, head: int) -> Iterator[Tensor]:
     """Within a `with`, nobody hears this head (both counted from 0); afterwards all is as before."""
     mix = model.blocks[block].get_parameter("mix.weight")
     columns = mix[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS]
-    kept = columns.clone()
+    as_learned = columns.clone()
     try:
         yield columns.zero_()
     finally:
-        columns.copy_(kept)
+        columns.copy_(as_learned)
 
 
 @one_thread()

@@ -165,7 +165,7 @@ def evaluate(chain: str, sizes: Mapping[str, int], guard: bool = True) -> Record
         with _Guard() if guard else nullcontext():
             return watch(learners, X, num_heads=h)
     except MhaError as error:
-        raise ChainError(text.not_followed.format(said=error.said or error)) from error
+        raise ChainError(text.not_followed.format(reason=error.reason or error)) from error
 
 
 def _check_sizes(B: int, L: int, D: int, h: int) -> None:

@@ -39,22 +39,22 @@ def test_equal_to_the_transformers_library(model, reading, monkeypatch):
     cut = transformers.BertTokenizerFast.from_pretrained(folder)(
         list(SENTENCES), padding=True, return_tensors="pt"
     )
-    assert torch.equal(cut["attention_mask"].bool(), reading.keep)
+    assert torch.equal(cut["attention_mask"].bool(), reading.attention_mask)
     pieces = cut["input_ids"]
     assert tuple(tuple(map(model.tokenizer.id_to_token, row)) for row in pieces.tolist()) == reading.words
     with torch.no_grad():
         out = theirs(**cut, output_attentions=True)
-    keep = reading.keep
-    torch.testing.assert_close(reading.states[keep], out.last_hidden_state[keep], rtol=0, atol=1e-5)
+    real = reading.attention_mask
+    torch.testing.assert_close(reading.states[real], out.last_hidden_state[real], rtol=0, atol=1e-5)
     torch.testing.assert_close(reading.weights, torch.stack(out.attentions), rtol=0, atol=1e-5)
 
 
 @here
 def test_shapes_and_what_the_weights_sum_to(reading):
-    B, L = reading.keep.shape
+    B, L = reading.attention_mask.shape
     assert reading.states.shape == (B, L, 384) and reading.weights.shape == (6, B, 12, L, L)
     torch.testing.assert_close(reading.weights.sum(-1), torch.ones(6, B, 12, L))
-    assert reading.weights[:, 1, :, :, ~reading.keep[1]].eq(0).all(), "padding is never looked at"
+    assert reading.weights[:, 1, :, :, ~reading.attention_mask[1]].eq(0).all(), "padding is never looked at"
 
 
 @here
@@ -115,7 +115,7 @@ def test_value_lengths_are_those_of_what_a_head_adds(model, reading):
     X = model.norm(model.words.weight[:5] + model.places.weight[:5] + model.kinds.weight[0])[None]
     block = model.blocks[0]
     lengths = block.value_lengths(X)
-    assert lengths.shape == (1, 12, 5) and reading.value_lengths.shape == (6, 3, 12, reading.keep.shape[1])
+    assert lengths.shape == (1, 12, 5) and reading.value_lengths.shape == reading.weights.shape[:-1]
     for head in (0, 7, 11):
         part = slice(head * 32, head * 32 + 32)
         value = block.attention.value_layer(X[0])[:, part]
