@@ -70,14 +70,14 @@ def plain_loop(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, mask:
 
 
 def one_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
-    """Attend with one head, whose queries, keys and values are mapped: three lines."""
+    """Attend with one head, whose queries, keys and values are projected: three lines."""
     scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
     weights = masked_softmax(scores, mask)
     return weights @ values
 
 
 def own(linear: nn.Linear, head: int, num_heads: int, X: Tensor) -> Tensor:
-    """Map X by one head's own W: rows of the big matrix, all columns of the input."""
+    """Project X by one head's own W: rows of the big matrix, all columns of the input."""
     bias = None if linear.bias is None else linear.bias.chunk(num_heads)[head]
     return F.linear(X, linear.weight.chunk(num_heads)[head], bias)
 
@@ -96,7 +96,7 @@ def loop_over_heads(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, 
 
 @_rung("block matrix")
 def block_matrix(layer: Ours, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
-    """Stack the heads' W into one matrix, map once, then slice: the projection, not the input."""
+    """Stack the heads' W into one matrix, project once, then slice: the projection, not the input."""
     Q = layer.W_q(queries).chunk(layer.num_heads, dim=-1)
     K = layer.W_k(keys).chunk(layer.num_heads, dim=-1)
     V = layer.W_v(values).chunk(layer.num_heads, dim=-1)

@@ -68,6 +68,9 @@ loop = Exercise(
         "reversed": lambda X, q, k, v, o, h: torch.cat(list(_heads(X, (q, k, v), h))[::-1], -1) @ o.T,
         "added": lambda X, q, k, v, o, h: torch.stack(list(_heads(X, (q, k, v), h))).sum(0),
         "stacked": lambda X, q, k, v, o, h: torch.stack(list(_heads(X, (q, k, v), h))) @ o.T,
+        "interleaved": lambda X, q, k, v, o, h: (
+            torch.stack(list(_heads(X, (q, k, v), h)), -1).flatten(2) @ o.T
+        ),
         "all_axes_turned": lambda X, q, k, v, o, h: (X @ q[: len(q) // h].T) @ (X @ k[: len(q) // h].T).T,
         "d_not_whole": lambda X, q, k, v, o, h: q[0 * len(q) / h : 1 * len(q) / h],
     },

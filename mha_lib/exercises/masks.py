@@ -102,6 +102,8 @@ softmax = Exercise(
             ~m.any(-1, keepdim=True), 0.0
         ),
         "added": lambda s, m: (s + m).softmax(-1),
+        "large_taken_away": lambda s, m: (s - 1e4 * ~m).softmax(-1),
+        "over_queries_with_infinity": lambda s, m: s.masked_fill(~m, -math.inf).softmax(0),
         "no_softmax": lambda s, m: s.masked_fill(~m, -math.inf),
         "underflow": lambda s, m: _powers(s, m) / _powers(s, m).sum(-1, keepdim=True).clamp(min=1e-9),
         "overflow": lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True).clamp(min=1e-9),

@@ -93,6 +93,7 @@ softmax = Exercise(
         "powers_only": lambda s: s.exp(),
         "not_divided": lambda s: _share(s, s.amax(-1, True)) * (s - s.amax(-1, True)).exp().sum(-1, True),
         "largest_above_only": lambda s: (s - s.amax(-1, True)).exp() / s.exp().sum(-1, True),
+        "fixed_less": lambda s: _share(s, 1000.0),
         "largest_divided": lambda s: (s / s.amax(-1, True)).softmax(-1),
         "logarithm": lambda s: s.log_softmax(-1),
     },

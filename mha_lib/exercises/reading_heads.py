@@ -59,6 +59,7 @@ looks_back = Exercise(
         "goes_round": lambda w: w.roll(1, 2).diagonal(0, 1, 2).mean(-1),
         "not_averaged": lambda w: _diagonal(w, -1),
         "largest": lambda w: _diagonal(w, -1).amax(-1),
+        "counted": lambda w: (w.argmax(-1)[:, 1:] == torch.arange(w.shape[-1] - 1)).float().mean(-1),
         "first_key": lambda w: w[:, 1:, 0].mean(1),
         "whole_block": lambda w: w[:, 1:, :-1].mean((1, 2)),
         "two_back": lambda w: _diagonal(w, -2).mean(-1),

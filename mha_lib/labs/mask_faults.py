@@ -90,13 +90,11 @@ def _compare_scales(ex: Example, settings: Settings, seeing: Tensor) -> str:
     """Say how far a wrong scale moves the largest weight of the rows that may see a key."""
     name = text.scalings[settings.scaling]
     if not seeing.any():
-        unseen: str = text.scaled_unseen.format(scale=name)
-        return unseen
+        return text.scaled_unseen.format(scale=name)
     clean = replace(settings, fill="zero", dropout="eval")
     both = (weights_as_set(ex, each) for each in (clean, replace(clean, scaling="/sqrt(d)")))
     now, right = (f"{w.amax(-1)[seeing].mean():.2f}" for w in both if w is not None)
-    compared: str = text.scaled.format(scale=name, now=now, right=right)
-    return compared
+    return text.scaled.format(scale=name, now=now, right=right)
 
 
 def remarks(ex: Example, settings: Settings) -> list[str]:

@@ -27,12 +27,20 @@ def scaled_by(scale, q, k, v):
     return (q @ k.T * scale(q)).softmax(-1) @ v
 
 
-def by_parts(X, W_q, W_k, W_v, W_o, h, dim=-1):
+def side_by_side(heads, dim=-1):
+    return torch.cat(heads, dim)
+
+
+def one_between_the_other(heads):
+    return torch.stack(heads, -1).flatten(2)
+
+
+def by_parts(X, W_q, W_k, W_v, W_o, h, join=side_by_side):
     d = len(W_q) // h
     heads = []
     for q, k, v in zip(W_q.chunk(h), W_k.chunk(h), W_v.chunk(h), strict=True):
         heads.append(((X @ q.T) @ (X @ k.T).mT / d**0.5).softmax(-1) @ (X @ v.T))
-    return torch.cat(heads, dim) @ W_o.T
+    return join(heads) @ W_o.T
 
 
 def by_einops(X, W_q, W_k, W_v, W_o, h):
@@ -157,10 +165,12 @@ FURTHER = {
     ),
     "one_head.softmax": Attempts(
         right=[
+            lambda s: 1 / (s.unsqueeze(-2) - s.unsqueeze(-1)).exp().sum(-1),
             lambda s: torch.exp(s - torch.logsumexp(s, -1)[..., None]),
             lambda s: F.softmax(s, dim=s.ndim - 1),
         ],
         wrong=[
+            (lambda s: (s - 1000).exp() / (s - 1000).exp().sum(-1, keepdim=True), "fixed_less"),
             (lambda s: (s - s.max(-1, keepdim=True)[0]).exp(), "not_divided"),
             (lambda s: (s - s.amax(-1, True)).exp() / s.exp().sum(-1, True), "largest_above_only"),
             (
@@ -174,16 +184,18 @@ FURTHER = {
     "many_heads.loop": Attempts(
         right=[by_parts, by_einops, lambda X, *rest: [by_parts(x[None], *rest)[0] for x in X]],
         wrong=[
+            (functools.partial(by_parts, join=one_between_the_other), "interleaved"),
             (lambda X, q, k, v, o, h: by_parts(X, q, q, v, o, h), "keys_by_W_q"),
             (lambda X, q, k, v, o, h: by_parts(X, q, k, k, o, h), "values_by_W_k"),
             (lambda X, q, k, v, o, h: by_parts(X, q, k, v, o, 1), "not_cut"),
-            (lambda *given: by_parts(*given, dim=1), "stacked"),
+            (functools.partial(by_parts, join=functools.partial(side_by_side, dim=1)), "stacked"),
             (every_hth_row, "striped"),
         ],
         cheats=[],
     ),
     "many_heads.additive": Attempts(
         right=[
+            lambda q, k, w: torch.vmap(lambda query: torch.tanh(query + k) @ w)(q),
             lambda q, k, w: torch.stack([torch.tanh(one + k) @ w for one in q]),
             lambda q, k, w: np.tanh(q.numpy()[:, None] + k.numpy()[None]) @ w.numpy(),
         ],
@@ -197,11 +209,13 @@ FURTHER = {
     ),
     "splitting.split": Attempts(
         right=[
+            lambda X, h: X.mT.reshape(len(X) * h, -1, X.shape[1]).mT,
             lambda X, h: einops.rearrange(X, "b l (h d) -> (b h) l d", h=h),
             lambda X, h: [part for x in X for part in x.chunk(h, 1)],
             lambda X, h: X.unflatten(2, (h, -1)).movedim(2, 1).flatten(0, 1),
         ],
         wrong=[
+            (lambda X, h: torch.stack(X.split(h, -1)), "split_by_h_only"),
             (lambda X, h: torch.cat(X.split(h, -1)), "split_by_h"),
             (lambda X, h: X.unflatten(2, (h, -1)).permute(0, 2, 1, 3).flatten(1, 2), "head_and_word_folded"),
             (
@@ -217,6 +231,8 @@ FURTHER = {
             lambda S, h: torch.cat([S[i::h] for i in range(h)], -1),
         ],
         wrong=[
+            (lambda S, h: S.permute(1, 0, 2).reshape(len(S) // h, S.shape[1], -1), "words_in_front"),
+            (lambda S, h: torch.cat([S[i :: len(S) // h] for i in range(h)], -1), "every_Bth"),
             (
                 lambda S, h: S.unflatten(0, (-1, h)).permute(0, 3, 1, 2).reshape(len(S) // h, S.shape[1], -1),
                 "features_in_front",
@@ -228,13 +244,14 @@ FURTHER = {
     ),
     "splitting.heads_first": Attempts(
         right=[
+            lambda X, n, h: (X.unflatten(-1, (h, -1)).movedim(2, 0).flatten(0, 1), n.tile(h)),
             lambda X, n, h: [einops.rearrange(X, "b l (h d) -> (h b) l d", h=h), list(n) * h],
             lambda X, n, h: (X.unflatten(-1, (h, -1)).movedim(2, 0).flatten(0, 1), n.tile(h)),
         ],
         wrong=[
+            (lambda X, n, h: (torch.cat(X.chunk(h, -1)), n.repeat(h, 1)), "lengths_in_rows"),
             (lambda X, n, h: torch.cat(X.chunk(h, 2)), "several"),
             (lambda X, n, h: torch.cat(X.chunk(h, 2)).sum(), "several"),
-            (lambda X, n, h: (torch.cat(X.chunk(h, 2)), n.repeat(h, 1)), "shape"),
         ],
         cheats=[],
     ),
@@ -256,6 +273,8 @@ FURTHER = {
             lambda s, m: s.masked_fill(~m, torch.finfo(s.dtype).min).softmax(-1).masked_fill(~m, 0),
         ],
         wrong=[
+            (lambda s, m: torch.where(m, s, -math.inf).softmax(0), "over_queries_with_infinity"),
+            (lambda s, m: (s - 1e4 * ~m).softmax(-1), "large_taken_away"),
             (
                 lambda s, m: s.masked_fill(~m, -1e9).softmax(-1).masked_fill(~m.any(-1, keepdim=True), 0),
                 "fill_too_near_in_a_living_row",
@@ -305,6 +324,7 @@ FURTHER = {
             lambda w: w[:, torch.arange(1, w.shape[1]), torch.arange(w.shape[1] - 1)].mean(1),
         ],
         wrong=[
+            (lambda w: (w.argmax(-1)[:, 1:] == torch.arange(w.shape[1] - 1)).float().mean(-1), "counted"),
             (lambda w: w.diagonal(-1, 1, 2).amax(-1), "largest"),
             (lambda w: w[:, 1:, 0].mean(1), "first_key"),
             (lambda w: w[:, 1:, :-1].mean((1, 2)), "whole_block"),
@@ -322,10 +342,17 @@ FURTHER = {
     ),
     "merging.sum": Attempts(
         right=[
+            lambda c, W: (c @ W.T.unflatten(0, (c.shape[1], -1))).sum(1),
             lambda c, W: torch.einsum("bhld,ohd->blo", c, W.unflatten(1, (c.shape[1], -1))),
             lambda c, W: functools.reduce(torch.add, map(F.linear, c.unbind(1), W.chunk(c.shape[1], 1))),
         ],
         wrong=[
+            (
+                lambda c, W: torch.stack(
+                    [a @ b.T for a, b in zip(c.unbind(1), W.chunk(c.shape[1], 1), strict=True)]
+                ),
+                "heads_in_front",
+            ),
             (lambda c, W: c.sum(1) @ W[:, : c.shape[-1]].T, "first_columns_only"),
             (lambda c, W: F.linear(c.flip(1).transpose(1, 2).flatten(2), W), "reversed"),
             (

@@ -245,6 +245,8 @@ def test_a_projection_is_called_a_projection(path):
 
 KNOWN = ("mha.predict", "mha.reveal", "import ", "from ")  # the imports, and what asks or answers itself
 
+HEADING = re.compile(r"(?m)^#+ .*$")
+
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_words_stand_before_each_code_cell(path):
@@ -255,7 +257,7 @@ def test_words_stand_before_each_code_cell(path):
 
 
 def silent_cells(notebook_cells):
-    """Return the code cells that no words introduce; a teacher's note is none."""
+    """Return the code cells that no words introduce; a heading alone and a teacher's note are none."""
     shown = [
         cell for cell in notebook_cells if cell["metadata"].get("slideshow", {}).get("slide_type") != "notes"
     ]
@@ -264,5 +266,5 @@ def silent_cells(notebook_cells):
         for before, cell in zip(shown, shown[1:], strict=False)
         if cell["cell_type"] == "code"
         and not source(cell).startswith(KNOWN)
-        and (before["cell_type"] == "code" or not source(before).strip())
+        and (before["cell_type"] == "code" or not HEADING.sub("", source(before)).strip())
     ]
