@@ -79,8 +79,7 @@ class Numbers:
         at = torch.arange(length).as_strided(tensor.shape, tensor.stride()).reshape(-1)
         places = torch.zeros(length, tensor.ndim, dtype=torch.int64)
         places[at] = torch.ones(tuple(tensor.shape)).nonzero()
-        values = torch.zeros(length, dtype=tensor.dtype)
-        values[at] = tensor.detach().cpu().reshape(-1)
+        values = tensor.detach().as_strided((length,), (1,)).cpu().clone().resolve_conj().resolve_neg()
         self.origins.append(Origin(name, self._total, self._total + length, (), places.numpy(), step))
         self._values.append(values)
         self._total += length

@@ -56,6 +56,8 @@ def _sorted(call: Call, indices: Tensor, memories: Mapping[int, Memory]) -> Tens
     cells = _cells_of(call.tensors[0], memories)
     place = SORTS[call.name]
     axis = call.kwargs.get("dim", call.args[place] if len(call.args) > place else -1)
+    if not cells.dim():
+        return cells  # a single number: torch counts an axis 0 that is not there
     whole = indices if indices.dim() == cells.dim() else indices.unsqueeze(axis)
     return torch.take_along_dim(cells, whole, axis).reshape(indices.shape)
 

@@ -245,6 +245,7 @@ SEEN = {  # torch's rarer ways of looking at and joining what is there
     "zero axes": lambda X: X[1, 2, 3],
     "no cells": lambda X: X[:, :0].mT,
     "index by an index": lambda X: X[:, LAST_TWO][:, :, LAST_TWO],
+    "the largest of a single number": lambda X: X[0, 1, 2].max(0).values,
     "+X": lambda X: (+X).mT,
 }
 NEW = {  # what computes, or changes the type of number

@@ -184,6 +184,9 @@ def test_a_refusal_names_its_true_reason(name):
 NUMBERS = torch.arange(80).reshape(2, 4, 10)
 GIVEN = {  # inputs of every kind
     "uint8": NUMBERS.to(torch.uint8),
+    "uint16": NUMBERS.to(torch.uint16),
+    "uint32": NUMBERS.to(torch.uint32),
+    "uint64": (NUMBERS + 2**60).to(torch.uint64),
     "beyond floats": NUMBERS + 2**60,
     "boolean": NUMBERS % 3 == 0,
     "complex": torch.complex(NUMBERS.float(), -NUMBERS.float()),
