@@ -20,6 +20,7 @@ MOVES = frozenset(
     diag diag_embed
     atleast_1d atleast_2d atleast_3d permute_copy transpose_copy view_copy expand_copy __reversed__
     t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ requires_grad_ __iter__
+    as_strided_ resize_ resize_as_
     scatter put index_copy index_put masked_scatter slice_scatter select_scatter diagonal_scatter
     copy_ __setitem__ scatter_ index_copy_ index_put_ masked_scatter_ masked_fill_ index_fill_
     fill_ put_""".split()
@@ -31,7 +32,8 @@ WRITES = frozenset(
 )
 # Names that end like a write, but write no number.
 NO_WRITES = frozenset(
-    "t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ requires_grad_ set_".split()
+    """t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ detach_ requires_grad_ set_ as_strided_
+    resize_ resize_as_""".split()
 )
 # Movements in which the followed cells may stand in any argument, not in the first alone.
 BESIDE = WRITES | set(
@@ -88,6 +90,8 @@ _INDEX_PLACES = {
     "embedding": (0,),
 }
 _INDEX_NAMES = frozenset("index indices mask condition repeats dims dim shape size".split())
+# Where a movement may be told to add up instead: put(index, source, accumulate).
+_ADDS_PLACES = {"put": 3, "put_": 3, "index_put": 3, "index_put_": 3}
 _LEAVES_TORCH = frozenset("numpy tolist item __array__ __dlpack__ untyped_storage".split())
 
 
@@ -129,6 +133,14 @@ class Call:
         operator = name.startswith("__i") and name not in ("__iter__", "__invert__", "__index__", "__int__")
         told = bool(self.out) or self.kwargs.get("inplace") is True
         return told or trailing or operator or name == "__setitem__"
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether the name says that cells are moved, and no argument that they are added up."""
+        place = _ADDS_PLACES.get(self.name)
+        told = self.args[place] if place is not None and len(self.args) > place else False
+        adds = told or self.kwargs.get("accumulate") or self.kwargs.get("reduce")
+        return self.name in MOVES and not adds
 
     @property
     def is_unrelated(self) -> bool:

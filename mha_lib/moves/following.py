@@ -191,7 +191,7 @@ class Recorder(TorchFunctionMode):
         for target, moved in zip(done.outputs, made, strict=True):
             memory = self._follow(target)
             traced = None
-            if done.call.name in WRITES:
+            if done.call.name in WRITES and done.call.only_moves:
                 traced = shadow.written(done.call, target, self.memories, self.numbers)
             if traced is None:
                 memory.write(target, self._fresh(target, done) if moved is None else moved)

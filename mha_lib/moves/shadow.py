@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .calls import CASTS, MOVES, SORTS, Call, tensors_of
+from .calls import CASTS, SORTS, Call, tensors_of
 from .memory import NOWHERE, Memory, Numbers, addresses, has_memory, key
 
 FOREIGN = -7.0  # in a shadow: a number that was written from a tensor that is not followed
@@ -67,7 +67,7 @@ def _tried(call: Call, outputs: list[Tensor], memories: Mapping[int, Memory]) ->
     most = max((int(memory.ids.max()) for memory in memories.values() if len(memory.ids)), default=-1) + 1
     names = torch.arange(most + 1.0, dtype=torch.float64)
     try:
-        if call.name in MOVES:
+        if call.only_moves:
             return _run(call, memories, names)
         order = torch.randperm(most, generator=torch.Generator().manual_seed(0)) + 1.0
         order = torch.cat([torch.zeros(1), order]).double()

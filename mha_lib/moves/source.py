@@ -108,12 +108,17 @@ def _rebuilt(call: Call, owner: str) -> str:
         return f"{owner}.{name}"
     shown = [_shown(arg) for arg in (args[1:] if method else args)]
     shown += [f"{name}={_shown(value)}" for name, value in call.kwargs.items()]
-    return f"{owner if method else 'torch'}.{name}({', '.join(shown)})"
+    written, start = ", ".join(shown), f"{owner if method else 'torch'}.{name}"
+    return f"{start}({written if len(start) + len(written) < _LONGEST else '…'})"
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or getattr(value, "ndim", 0):  # an array, too
         return "…"
+    if isinstance(value, list | tuple):
+        inside = ", ".join(map(_shown, value))
+        alone = "," if len(value) == 1 else ""
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{alone})"
     if isinstance(value, slice):
         parts = ["" if part is None else str(part) for part in (value.start, value.stop, value.step)]
         return ":".join(parts[: 2 if value.step is None else 3])

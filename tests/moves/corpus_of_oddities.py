@@ -245,6 +245,8 @@ SEEN = {  # torch's rarer ways of looking at and joining what is there
     "zero axes": lambda X: X[1, 2, 3],
     "no cells": lambda X: X[:, :0].mT,
     "index by an index": lambda X: X[:, LAST_TWO][:, :, LAST_TWO],
+    "as_strided_": lambda X: X.clone().as_strided_((4, 5), (10, 2), 40),
+    "resized in place": lambda X: X.mT.contiguous().resize_(4, 10),
     "the largest of a single number": lambda X: X[0, 1, 2].max(0).values,
     "+X": lambda X: (+X).mT,
 }

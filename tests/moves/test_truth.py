@@ -4,6 +4,7 @@ Nothing of the recorder is used here: the numbers that torch computed are all th
 """
 
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
 
@@ -115,6 +116,13 @@ def test_a_move_is_a_move(recorded, name):
     for frame in recorded[name][0].frames:
         new = frame.kind in (Kind.NEW_VALUES, Kind.OUTSIDE)
         assert not new or all(step.values.dtype == torch.bool for step in frame.steps), frame.operation
+
+
+def test_every_operation_is_written_as_code_would_be_without_numbers_from_tensors(recorded):
+    for name, (recording, _) in recorded.items():
+        for frame in recording.frames:
+            assert len(frame.operation) <= 72 and "\n" not in frame.operation, name
+            assert not re.search(r"(?<![.\w])tensor\(", frame.operation), name
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -239,6 +247,22 @@ def test_a_compiled_function_is_watched_as_it_was_written():
     recording = watch(torch.compile(lambda X: (X.mT * 2).flip(0), backend="eager"), X)
     assert check(recording) == 0
     assert [frame.kind.name for frame in recording.frames] == ["INPUT", "MOVE", "NEW_VALUES", "MOVE"]
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda X: X.put(torch.tensor([5, 5]), X[0, 0, :2], True),
+        lambda X: X.clone().put_(torch.tensor([5, 5]), X[0, 0, :2], accumulate=True),
+        lambda X: X.index_put((torch.tensor([1, 1]),), X[:1], True),
+        lambda X: X.clone().scatter_(0, torch.zeros(1, 4, 10, dtype=torch.int64), X[:1], reduce="add"),
+    ],
+)
+def test_numbers_that_are_added_up_come_from_nowhere_even_where_the_sums_are_numbers_of_the_input(fn):
+    given_ = torch.arange(1.0, 81).reshape(2, 4, 10)  # 1 + 2 + 6 is 9, and so is a cell of X
+    recording = watch(fn, given_)
+    changed = recording.result != given_
+    assert changed.any() and (recording.result_steps[0].ids[changed] >= recording.origins[0].stop).all()
 
 
 def test_a_tensor_that_is_given_twice_is_one_tensor():
