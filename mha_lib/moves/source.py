@@ -113,7 +113,7 @@ def _rebuilt(call: Call, owner: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Tensor) or getattr(value, "ndim", 0):  # an array, too
+    if isinstance(value, Tensor) or getattr(value, "ndim", None):  # an array, too
         return "…"
     if isinstance(value, list | tuple):
         inside = ", ".join(map(_shown, value))
