@@ -8,12 +8,12 @@ import ast
 import ctypes
 import linecache
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from types import CodeType
 from typing import Any, TypeVar
@@ -87,12 +87,6 @@ def _hollow(value: Any) -> Any:
     return type(value)(map(_hollow, value)) if type(value) in (tuple, list) else value
 
 
-@cache
-def _load_sizes() -> None:
-    """Let torch load what it knows of sizes, once and unhurried: a stop in its midst would spoil it."""
-    torch.empty(1, 1, device="meta").repeat(2, 2).reshape(-1)
-
-
 def limited(run: Callable[[], _Made], seconds: float = SECONDS) -> _Made:
     """Return what `run` returns, or raise what it raises; ChainError if it takes too long.
 
@@ -107,7 +101,6 @@ def limited(run: Callable[[], _Made], seconds: float = SECONDS) -> _Made:
         except BaseException as error:  # handed on to the caller
             raised.append(error)
 
-    _load_sizes()
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     end = time.monotonic() + WAITING * seconds
@@ -136,8 +129,21 @@ def _worked(thread: threading.Thread) -> float:
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Raise _Stop in the thread, as soon as it runs Python again."""
+    """Raise _Stop in the thread, as soon as it runs Python again and is not importing.
+
+    A module that is stopped in the midst of its import, as torch does while it works, stays half loaded
+    for the rest of the kernel's life.
+    """
+    while thread.is_alive() and _imports(thread):
+        thread.join(0.05)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop))
+
+
+def _imports(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def evaluate(chain: str, sizes: Mapping[str, int], guard: bool = True) -> Recording:

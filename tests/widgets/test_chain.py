@@ -1,5 +1,6 @@
 """The playground's chain: stopped in time, and by nothing that it can catch."""
 
+import sys
 import threading
 
 import pytest
@@ -59,6 +60,14 @@ def test_a_chain_is_not_blamed_for_what_others_do_on_the_machine():
 def _busy_until(ended):
     while not ended.is_set():
         sum(range(1000))
+
+
+def test_a_chain_is_not_stopped_in_the_midst_of_an_import(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "slow_to_load.py").write_text("for _ in range(3_000_000): pass\nwhole = True\n")
+    with pytest.raises(ChainError, match="longer than"):
+        limited(lambda: [__import__("slow_to_load") for _ in iter(int, 1)], seconds=0.02)
+    assert sys.modules.pop("slow_to_load").whole
 
 
 def test_what_a_chain_raises_comes_through_and_what_it_gives_too():
