@@ -51,10 +51,17 @@ class Weighed:
 
     def heads(self, heads: list[int], measure: Measure) -> tuple[Tensor, Tensor]:
         """Return some heads' maps and masks, (n, Lq, Lk) each."""
-        weights = self.maps.weights.flatten(0, 1)[heads]
+        weights = self._some(self.maps.weights, heads)
         if measure is Measure.MOVED:
             weights = weights * self._shares[heads][:, None]
-        return weights, self.maps.mask.flatten(0, 1)[heads]
+        return weights, self._some(self.maps.mask, heads)
+
+    def _some(self, maps: Tensor, heads: list[int]) -> Tensor:
+        """Return some heads of all blocks' maps; a whole block, which is often asked for, is no copy."""
+        block, count = heads[0] // maps.shape[1] if heads else 0, maps.shape[1]
+        if heads == list(range(block * count, (block + 1) * count)):
+            return maps[block]
+        return maps.flatten(0, 1)[heads]
 
     def line(self, side: Side, index: int, measure: Measure) -> tuple[Tensor, Tensor]:
         """Return a query's row or a key's column in every head, with its mask: (blocks · h, L)."""

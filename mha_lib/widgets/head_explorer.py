@@ -10,7 +10,8 @@ from ..errors import value_error
 from ..heatmaps import wire
 from ..heatmaps.draw import PALETTE
 from ..heatmaps.lengths import Lengths, read_lengths
-from ..heatmaps.pool import hides_nothing
+from ..heatmaps.pool import MASKED as POOLED_MASKED
+from ..heatmaps.pool import hides_nothing, pooled, sees_something
 from ..heatmaps.read import Weights, read_maps
 from ..heatmaps.scores import OWN, Score, given_scores
 from ..heatmaps.weighed import Measure, Side, Weighed
@@ -71,7 +72,7 @@ class HeadExplorer(BrowserPicture):
     weights = traitlets.Bytes().tag(sync=True)  # of the blocks in `held`
     moved = traitlets.Bytes().tag(sync=True)  # as `weights`: weights × |W_o v|
     held = traitlets.List(traitlets.Int()).tag(sync=True)
-    row_sums = traitlets.Bytes().tag(sync=True)  # thousandths
+    row_sums = traitlets.Bytes().tag(sync=True)  # thousandths, MASKED where a query may see nothing
     column_sums = traitlets.Bytes().tag(sync=True)  # hundredths
     small = traitlets.Bytes().tag(sync=True)  # thumbnails in shades, where not all blocks are held
     small_shape = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -141,7 +142,7 @@ class HeadExplorer(BrowserPicture):
             "held": list(range(blocks)) if held else [],
             "weights": self._packed(range(blocks), Measure.WEIGHTS) if held else b"",
             "moved": self._packed(range(blocks), Measure.MOVED) if held and longest else b"",
-            "row_sums": wire.packed(wire.thousandths(rows)),
+            "row_sums": wire.packed(wire.thousandths(rows, sees_something(maps.mask))),
             "column_sums": wire.packed(wire.hundredths(columns)),
             **({"small": b"", "small_shape": []} if held else self._thumbnails(Measure.WEIGHTS)),
             "marks": [mark for mark, there in marks.items() if there],
@@ -210,14 +211,18 @@ class HeadExplorer(BrowserPicture):
 
     @traitlets.observe("ask")
     def _answer_page(self, change: traitlets.Bunch) -> None:
-        """Send what the page asks for: heads, and a word's line in every head."""
+        """Send what the page asks for: maps, as small as it shows them, and a word's line in every head."""
         asked = change["new"]
         total = self.shape[0] * self.shape[1]
         if not asked:
             return
         measure = Measure(asked["measure"])
         heads = [head for head in asked["heads"] if 0 <= head < total]
-        answer = asked | {"maps": wire.packed(wire.thousandths(*self._weighed.heads(heads, measure)))}
+        maps = self._weighed.heads(heads, measure)
+        if asked["most"]:
+            small = pooled(*maps, asked["most"])
+            maps = (small, small != POOLED_MASKED)
+        answer = asked | {"heads": heads, "maps": wire.packed(wire.thousandths(*maps))}
         if asked["index"] >= 0:
             line = self._weighed.line(Side(asked["side"]), asked["index"], measure)
             answer |= {"line": wire.packed(wire.thousandths(*line))}

@@ -47,9 +47,9 @@ def ours(attention: torch.Tensor, words: list[str]) -> Shown:
 
 
 def ask(explorer: HeadExplorer, heads: list[int]) -> dict:
-    """Ask as the page does."""
-    number = explorer.ask.get("id", 0) + 1
-    explorer.ask = {"id": number, "heads": heads, "index": -1, "side": "query", "measure": "weights"}
+    """Ask as the page does: for maps of 122 pixels, and the line of a word."""
+    shown = {"most": 122, "index": 0, "side": "query", "measure": "weights"}
+    explorer.ask = {"id": explorer.ask.get("id", 0) + 1, "heads": heads, **shown}
     return explorer.answer
 
 

@@ -16,6 +16,7 @@ LAYERS = """g = torch.Generator().manual_seed(0)
 many = (2 * torch.randn(12, 1, 12, 64, 64, generator=g)).softmax(-1)
 explorer = mha.widgets.HeadExplorer(many, [f"word{i}" for i in range(64)])
 explorer"""
+ASKED = '[explorer.ask.get(name) for name in ("id", "heads", "most", "index")]'
 DARK = "JupyterLab Dark"
 
 
@@ -38,6 +39,19 @@ def expected(weights, query, heads=(0, 1), real=3):
         [f"{weights[h, query, k]:.3f}" if k < real else "–" for h in heads] for k in range(weights.shape[-1])
     ]
     return rows, [f"{weights[h, query].sum():.3f}" for h in heads]
+
+
+def count_draws(page):
+    """Count from now on how often the maps are made anew."""
+    page.locator(".mha-heads-maps").evaluate("""maps => {
+        window.draws = 0;
+        const count = records => { window.draws += records.length; };
+        new MutationObserver(count).observe(maps, {childList: true});
+    }""")
+
+
+def draws(page):
+    return page.evaluate("() => window.draws")
 
 
 def ask_again(book, cell, answer):
@@ -196,6 +210,20 @@ def test_one_of_twelve_heads_in_one_action(lab, page_of_blocks):
     assert captions.all_text_contents() == ["Head 2 A", "Head 2 E"]
 
 
+def test_one_click_is_one_draw(lab, page_of_blocks):
+    """Another block sets two traits, and each of them drew the page."""
+    page = lab.show(page_of_blocks).page
+    thumbs(page).nth(0).click()
+    count_draws(page)
+    for number, block in enumerate("231", 1):
+        page.get_by_label("Block").select_option(label=block)
+        page.get_by_text(f"Head {block} L", exact=True).wait_for()
+        assert draws(page) == number
+    page.locator(".mha-heads-picker button").nth(4).dblclick()
+    page.wait_for_function("() => window.draws === 6")  # the two clicks of it, and the double click
+    assert page.locator(".mha-heads figcaption").all_text_contents() == ["Head 1 E"]
+
+
 def test_no_letters_lie_on_each_other(lab, page_of_blocks):
     """Twelve heads that look at one key made a black smear of their letters."""
     page = lab.show(page_of_blocks).page
@@ -322,15 +350,22 @@ def test_a_large_picture_asks_the_kernel_for_what_it_shows(lab):
 many = (2 * torch.randn(12, 1, 12, 128, 128, generator=g)).softmax(-1)
 explorer = mha.widgets.HeadExplorer(many)
 explorer"""
-    book = lab.open([MAKE, source, "explorer.layer, explorer.query"])
+    book = lab.open([MAKE, source, "explorer.layer, explorer.query", ASKED])
     page = book.page
     generator = torch.Generator().manual_seed(0)
     many = (2 * torch.randn(12, 1, 12, 128, 128, generator=generator)).softmax(-1)
     thumbs(page).nth(20).click()
     page.locator(".mha-heads figure canvas").wait_for()
     assert table(page) == expected(many[1, 0], 0, heads=[8], real=128)
+    count_draws(page)
     page.get_by_label("Block").select_option(label="12")
     page.locator(".mha-heads figure canvas").nth(11).wait_for()
+    assert table(page) == expected(many[11, 0], 0, heads=range(12), real=128)
+    assert draws(page) == 2, "once for the click, once for the numbers"
+    # The second question was for twelve maps as small as they are shown; the line had come for all heads.
+    ask_again(book, 3, f"[2, {list(range(132, 144))}, ")
+    most, index = book.output(3).inner_text().split(", ")[-2:]
+    assert 16 <= int(most) < 128 and index == "-1]"
     page.get_by_role("radio").first.focus()
     for _ in range(10):
         page.keyboard.press("ArrowDown")

@@ -35,12 +35,12 @@ test("heads are counted through all blocks and named by block and letter", () =>
 test("a map made small keeps its largest weights", () => {
   const eye = new Uint16Array(100 * 100);
   for (let i = 0; i < 100; i += 1) eye[i * 101] = 1000;
-  const [small, rows, columns] = pool(eye, 100, 100, 32);
+  const { cells: small, rows, columns } = pool(eye, 100, 100, 32);
   assert.deepEqual([rows, columns], [25, 25]);
   small.forEach((value, i) => assert.equal(value, i % 26 === 0 ? 1000 : 0));
   const marks = Uint16Array.of(MASKED, 5, NAN, 900, MASKED, MASKED, 0, 7);
-  assert.deepEqual([...pool(marks, 1, 8, 4)[0]], [5, NAN, MASKED, 7]);
-  assert.deepEqual([...pool(Uint16Array.of(1, MASKED), 1, 2, 32)[0]], [1, MASKED]);
+  assert.deepEqual([...pool(marks, 1, 8, 4).cells], [5, NAN, MASKED, 7]);
+  assert.deepEqual([...pool(Uint16Array.of(1, MASKED), 1, 2, 32).cells], [1, MASKED]);
 });
 
 test("heads in the order of a score, without one last, equal ones as they were", () => {

@@ -20,10 +20,11 @@ def sent(explorer, name="weights"):
     return unpacked(explorer.get_state()[name]).reshape(shapes.get(name, explorer.shape))
 
 
-def ask(explorer, heads=(), index=-1, side="query", measure="weights"):
+def ask(explorer, heads=(), index=-1, side="query", measure="weights", most=0):
     explorer.ask = {
         "id": explorer.ask.get("id", 0) + 1,
         "heads": list(heads),
+        "most": most,
         "index": index,
         "side": side,
         "measure": measure,
@@ -73,7 +74,7 @@ def test_masked_and_nan_travel_as_marks():
     mask = torch.tensor([[True, True, False]] * 2 + [[False] * 3])
     explorer = HeadExplorer(weights, attn_mask=mask)
     assert sent(explorer)[0, 0].tolist() == [[0, 1000, MASKED], [NAN, NAN, MASKED], [MASKED] * 3]
-    assert sent(explorer, "row_sums").flatten().tolist() == [1000, NAN, 0]
+    assert sent(explorer, "row_sums").flatten().tolist() == [1000, NAN, MASKED]
     assert explorer.marks == ["masked", "nan"]
     assert HeadExplorer(torch.eye(2)).marks == []
 
@@ -149,6 +150,18 @@ def test_a_large_picture_is_sent_when_it_is_asked_for(large):
     np.testing.assert_allclose(line / 1000, weights[:, 0, :, 7], atol=0.000501)
     column = unpacked(ask(explorer, [], 7, side="key")["line"]).reshape(3, 4, 160)
     np.testing.assert_allclose(column / 1000, weights[:, 0, :, :, 7], atol=0.000501)
+
+
+def test_a_map_that_is_shown_small_is_sent_small(large):
+    weights, explorer = large
+    for heads in ([5, 11], [4, 5, 6, 7]):
+        maps = unpacked(ask(explorer, heads, most=80)["maps"]).reshape(len(heads), 80, 80)
+        largest = weights[:, 0].flatten(0, 1)[heads].reshape(-1, 80, 2, 80, 2).amax((2, 4))
+        np.testing.assert_allclose(maps / 1000, largest, atol=0.000501)
+    mask = torch.ones(2, 2).tril().bool()
+    given = torch.tensor([[0.0, 0.0], [float("nan"), 1.0]])
+    small = HeadExplorer(given[None].expand(2, 2, 2), attn_mask=mask)
+    assert unpacked(ask(small, [1], most=2)["maps"]).tolist() == [0, MASKED, NAN, 1000]
 
 
 def test_a_thumbnail_keeps_the_largest_weights(large):

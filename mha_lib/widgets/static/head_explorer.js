@@ -15,6 +15,7 @@ const THUMB = 32; // rows and columns of a thumbnail at most
 const FEW = 4; // heads that need no overview
 
 /** @typedef {Uint16Array | Uint8Array} Numbers */
+/** @typedef {{cells: Numbers, rows: number, columns: number}} Picture a map, or a map made small */
 /** @typedef {{get: (name: string) => any, set: (name: string, value: unknown) => void, save_changes: () => void,
  *   on: (event: string, call: () => void) => void, off: (event: string, call: () => void) => void}} Model */
 /** @typedef {Record<string, any>} Text */
@@ -117,11 +118,17 @@ export function line(map, side, index, shape) {
   return Uint16Array.from({ length: queries }, (_, q) => map[q * keys + index]);
 }
 
+/** How many of `count` rows one row of a map with at most `most` stands for; as in heatmaps/pool.py.
+ * @param {number} count @param {number} most */
+export function binSize(count, most) {
+  return Math.max(1, Math.ceil(count / most));
+}
+
 /** A map made small: a cell is the largest weight of those that it stands for; NaN wins, masked loses.
  * @param {Numbers} map @param {number} queries @param {number} keys @param {number} most
- * @returns {[Uint16Array, number, number]} */
+ * @returns {Picture} */
 export function pool(map, queries, keys, most = THUMB) {
-  const [high, wide] = [Math.max(1, Math.ceil(queries / most)), Math.max(1, Math.ceil(keys / most))];
+  const [high, wide] = [binSize(queries, most), binSize(keys, most)];
   const [rows, columns] = [Math.ceil(queries / high), Math.ceil(keys / wide)];
   const small = new Uint16Array(rows * columns).fill(MASKED);
   const across = Uint16Array.from({ length: keys }, (_, k) => Math.floor(k / wide));
@@ -133,7 +140,7 @@ export function pool(map, queries, keys, most = THUMB) {
       if (value === NAN || before === MASKED || (value !== MASKED && before !== NAN && value > before)) small[at] = value;
     }
   }
-  return [small, rows, columns];
+  return { cells: small, rows, columns };
 }
 
 /** The order in which heads are shown: by a score, the best first, heads without one last.
@@ -240,7 +247,8 @@ function context(model) {
     put: (values) => {
       const changed = Object.entries(values).filter(([name, value]) => JSON.stringify(get(name)) !== JSON.stringify(value));
       for (const [name, value] of changed) model.set(name, value);
-      if (changed.length) model.save_changes();
+      // After the page has asked for what it lacks now, so that all goes in one message.
+      if (changed.length) queueMicrotask(() => model.save_changes());
     },
     /** @param {number} head @returns {string} */
     style: (head) => `--head:${get("heads")[head % shape[1]].colour};--on:${get("heads")[head % shape[1]].ink}`,
@@ -265,10 +273,11 @@ class Store {
     /** @type {Map<string, Uint16Array>} */
     this.maps = new Map();
     /** @type {Map<string, Uint16Array>} */
+    this.small = new Map(); // maps made small
+    /** @type {Map<string, Uint16Array>} */
     this.lines = new Map();
     this.asked = 0;
-    /** @type {{heads: number[], index: number} | null} */
-    this.waiting = null; // what to ask next; null while no question is open
+    this.open = false; // whether a question waits for its answer
   }
 
   /** A head's weights, or what it moves, if they are here.
@@ -289,54 +298,54 @@ class Store {
     return whole ? line(whole, get("side"), index, shape) : this.lines.get(this.lineKey(head, index));
   }
 
+  /** A head's map with at most `most` rows and columns, or with all of them where `most` is 0, if it is here.
+   * @param {number} head @param {number} most @returns {Picture | undefined} */
+  picture(head, most) {
+    const { get, shape: [, , queries, keys] } = this.ctx;
+    const whole = this.map(head);
+    if (whole) return most ? pool(whole, queries, keys, most) : { cells: whole, rows: queries, columns: keys };
+    const cells = this.small.get(`${get("measure")} ${most} ${head}`);
+    return cells && { cells, rows: Math.ceil(queries / binSize(queries, most)), columns: Math.ceil(keys / binSize(keys, most)) };
+  }
+
   /** @param {number} head @param {number} index */
   lineKey(head, index) {
     const { get } = this.ctx;
     return `${get("measure")} ${get("side")} ${index} ${head}`;
   }
 
-  /** Ask for heads that are not here, and for a word's line in all heads; the last question wins.
-   * @param {number[]} heads @param {number} index */
-  need(heads, index = -1) {
-    const lacking = heads.filter((head) => !this.map(head));
-    const lineless = index >= 0 && everyHead(this.ctx).some((head) => !this.map(head) && !this.lines.has(this.lineKey(head, index)));
-    if (this.ctx.get("offline") || (!lacking.length && !lineless)) return;
-    const question = { heads: lacking, index: lineless ? index : -1 };
-    if (this.waiting) this.waiting = question;
-    else this.ask(question);
-  }
-
-  /** @param {{heads: number[], index: number}} question */
-  ask({ heads, index }) {
+  /** Ask for maps that are not here, with at most `most` rows and columns, and for a word's line in all heads.
+   * One question is open at a time: what is still wanted is asked for when its answer is drawn.
+   * @param {number[]} heads @param {number} most @param {number} index of the word, or -1 */
+  need(heads, most, index) {
     const { get } = this.ctx;
-    this.waiting = { heads: [], index: -1 };
+    if (this.open || get("offline")) return;
+    const lacking = heads.filter((head) => !this.map(head) && !this.small.has(`${get("measure")} ${most} ${head}`));
+    const lineless = index >= 0 && everyHead(this.ctx).some((head) => !this.map(head) && !this.lines.has(this.lineKey(head, index)));
+    if (!lacking.length && !lineless) return;
+    this.open = true;
     this.asked += 1;
-    this.model.set("ask", { id: this.asked, heads, measure: get("measure"), side: get("side"), index });
+    this.model.set("ask", { id: this.asked, heads: lacking, most, measure: get("measure"), side: get("side"), index: lineless ? index : -1 });
     this.model.save_changes();
   }
 
-  /** Take what the kernel sent, and ask what was wanted in the meantime. */
+  /** Take what the kernel sent; whatever it is, no question is open any more. */
   receive() {
-    const { heads, id } = this.ctx.get("answer");
+    const { heads, most, measure, side, index, maps, line: row } = this.ctx.get("answer");
+    this.open = false;
     if (!heads) return;
-    this.keep(this.ctx.get("answer"));
-    if (id !== this.asked) return;
-    const next = this.waiting;
-    this.waiting = null;
-    if (!next || (!next.heads.length && next.index < 0)) return;
-    this.ask({ heads: next.heads.filter((head) => !this.map(head)), index: next.index });
-  }
-
-  /** @param {any} answer */
-  keep({ heads, measure, side, index, maps, line: row }) {
     const [, , queries, keys] = this.ctx.shape;
-    const [all, size] = [numbers(maps), queries * keys];
-    heads.forEach((/** @type {number} */ head, /** @type {number} */ i) =>
-      this.maps.set(`${measure} ${head}`, all.slice(i * size, (i + 1) * size)));
+    const all = numbers(maps);
+    const size = all.length / heads.length;
+    heads.forEach((/** @type {number} */ head, /** @type {number} */ i) => {
+      const cells = all.subarray(i * size, (i + 1) * size);
+      if (most) this.small.set(`${measure} ${most} ${head}`, cells);
+      else this.maps.set(`${measure} ${head}`, cells);
+    });
     if (!row) return;
     const [lines, length] = [numbers(row), side === "query" ? keys : queries];
     for (const head of everyHead(this.ctx))
-      this.lines.set(`${measure} ${side} ${index} ${head}`, lines.slice(head * length, (head + 1) * length));
+      this.lines.set(`${measure} ${side} ${index} ${head}`, lines.subarray(head * length, (head + 1) * length));
   }
 }
 
@@ -345,9 +354,9 @@ function everyHead(ctx) {
   return Array.from({ length: ctx.total }, (_, head) => head);
 }
 
-/** A picture of numbers, a pixel a cell, each in the colour that `inks` has for it.
- * @param {number} rows @param {number} columns @param {Numbers} cells @param {Uint32Array} inks */
-function paint(rows, columns, cells, inks) {
+/** Numbers drawn a pixel a cell, each in the colour that `inks` has for it.
+ * @param {Picture} picture @param {Uint32Array} inks */
+function paint({ cells, rows, columns }, inks) {
   const canvas = make("canvas", { width: Math.max(columns, 1), height: Math.max(rows, 1), "aria-hidden": "true" });
   const pen = canvas.getContext("2d");
   const pixels = pen.createImageData(canvas.width, canvas.height);
@@ -380,7 +389,6 @@ class Overview {
     const score = get("scores")[get("order")];
     const ready = score && score.values ? score : undefined;
     this.order = sorted(ready, total);
-    if (this.whose >= 0) this.weights.need([], this.whose);
     const columns = this.columns();
     this.grid.style.setProperty("--columns", String(columns));
     this.grid.classList.toggle("mha-heads-strips", this.whose >= 0);
@@ -417,18 +425,15 @@ class Overview {
 
   /** @param {number} head */
   picture(head) {
-    const { get, text, shape: [, , queries, keys], inks: ink } = this.ctx;
+    const { get, text, inks: ink } = this.ctx;
     if (this.whose >= 0) {
       const row = this.weights.line(head, this.whose);
-      return row ? paint(1, row.length, row, ink.thousandths) : make("span", {}, get("offline") ? text.absent : text.loading);
+      return row ? paint({ cells: row, rows: 1, columns: row.length }, ink.thousandths) : make("span", {}, get("offline") ? text.absent : text.loading);
     }
-    const [rows, wide] = get("small_shape");
-    if (rows) {
-      const all = new Uint8Array(get("small").buffer, get("small").byteOffset, get("small").byteLength);
-      return paint(rows, wide, all.subarray(head * rows * wide, (head + 1) * rows * wide), ink.shades);
-    }
-    const [cells, high, across] = pool(/** @type {Numbers} */ (this.weights.map(head)), queries, keys);
-    return paint(high, across, cells, ink.thousandths);
+    const [rows, columns] = get("small_shape");
+    if (!rows) return paint(/** @type {Picture} */ (this.weights.picture(head, THUMB)), ink.thousandths);
+    const all = new Uint8Array(get("small").buffer, get("small").byteOffset, get("small").byteLength);
+    return paint({ cells: all.subarray(head * rows * columns, (head + 1) * rows * columns), rows, columns }, ink.shades);
   }
 
   openPicked() {
@@ -506,44 +511,53 @@ function readOut(ctx, weights, head, whose, event) {
 
 // ---- some heads: a map each
 
-/** The rows and columns of a map that are in sight: [top, bottom, first, end]; of a small one all.
- * @param {HTMLElement} frame @param {number} cell @param {number} queries @param {number} keys */
-function inSight(frame, cell, queries, keys) {
-  if (queries * keys <= 4096) return [0, queries, 0, keys];
+/** @typedef {{top: number, bottom: number, first: number, end: number}} Sight rows and columns of a map */
+
+/** The rows and columns of a map that are in sight; of a small one all.
+ * @param {HTMLElement} frame @param {Picture} picture @param {number} cell @returns {Sight} */
+function inSight(frame, { rows, columns }, cell) {
+  if (cell < 1 || rows * columns <= 4096) return { top: 0, bottom: rows, first: 0, end: columns };
   const [top, high] = [Math.floor(frame.scrollTop / cell), Math.ceil(frame.clientHeight / cell) + 1];
   const [first, wide] = [Math.floor(frame.scrollLeft / cell), Math.ceil(frame.clientWidth / cell) + 1];
-  return [Math.max(0, top - 1), Math.min(queries, top + high), Math.max(0, first - 1), Math.min(keys, first + wide)];
+  return { top: Math.max(0, top - 1), bottom: Math.min(rows, top + high), first: Math.max(0, first - 1), end: Math.min(columns, first + wide) };
 }
 
-/** What stands on the colours: hatching, crosses, lines between the cells, numbers where there is room.
- * @param {Context} ctx @param {Numbers} map @param {number} cell @param {number[]} sight @param {string} id of the hatching */
-function marksOf(ctx, map, cell, [top, bottom, first, end], id) {
-  const { get, text, shape } = ctx;
-  if (cell < 16 && !get("marks").length) return []; // small cells, and none of them masked or NaN
-  let [hatch, cross, grid] = ["", "", ""];
-  const figures = [];
+/** Hatching on what is masked, and crosses on what is no number.
+ * @param {Picture} picture @param {number[]} cell wide and high @param {Sight} sight @param {string} id of the hatching */
+function signsOf({ cells, columns }, [wide, high], { top, bottom, first, end }, id) {
+  let [hatch, cross] = ["", ""];
   for (let q = top; q < bottom; q += 1) {
-    const row = map.subarray(q * shape[3] + first, q * shape[3] + end);
-    for (const [start, length] of maskedRuns(row)) hatch += `M${(first + start) * cell} ${q * cell}h${length * cell}v${cell}h${-length * cell}z`;
+    const row = cells.subarray(q * columns + first, q * columns + end);
+    for (const [start, length] of maskedRuns(row)) hatch += `M${(first + start) * wide} ${q * high}h${length * wide}v${high}h${-length * wide}z`;
     row.forEach((value, i) => {
-      const [x, y] = [(first + i + 0.5) * cell, (q + 0.5) * cell];
-      if (value === NAN) cross += `M${x - cell / 4} ${y - cell / 4}l${cell / 2} ${cell / 2}m0 ${-cell / 2}l${-cell / 2} ${cell / 2}`;
-      else if (value !== MASKED && cell >= NUMBERED) figures.push(make("text", { x, y: y + 4, "text-anchor": "middle",
-        class: "mha-heads-number", fill: value * 256 >= get("dark_from") * 1000 ? "#fff" : "#000" }, number(value, text)));
+      if (value === NAN) cross += `M${(first + i + 0.25) * wide} ${(q + 0.25) * high}l${wide / 2} ${high / 2}m0 ${-high / 2}l${-wide / 2} ${high / 2}`;
     });
-    if (cell >= 16 && q > top) grid += `M${first * cell} ${q * cell}H${end * cell}`;
   }
-  for (let k = first + 1; cell >= 16 && k < end; k += 1) grid += `M${k * cell} ${top * cell}V${bottom * cell}`;
-  return [make("path", { d: hatch, fill: `url(#${id})` }), make("path", { d: cross, stroke: "#000", "stroke-width": cell > 16 ? 2 : 1 }),
-    make("path", { d: grid, class: "mha-heads-lattice" }), ...figures];
+  return [make("path", { d: hatch, fill: `url(#${id})` }), make("path", { d: cross, stroke: "#000", "stroke-width": wide > 16 ? 2 : 1 })];
+}
+
+/** Lines between large cells, and the number of each where there is room.
+ * @param {Context} ctx @param {Picture} picture @param {number} cell @param {Sight} sight */
+function numbersOf({ get, text }, { cells, columns }, cell, { top, bottom, first, end }) {
+  let grid = "";
+  for (let q = top + 1; q < bottom; q += 1) grid += `M${first * cell} ${q * cell}H${end * cell}`;
+  for (let k = first + 1; k < end; k += 1) grid += `M${k * cell} ${top * cell}V${bottom * cell}`;
+  const figures = [];
+  for (let q = top; cell >= NUMBERED && q < bottom; q += 1)
+    for (let k = first; k < end; k += 1) {
+      const value = cells[q * columns + k];
+      if (value < MASKED) figures.push(make("text", { x: (k + 0.5) * cell, y: (q + 0.5) * cell + 4, "text-anchor": "middle",
+        class: "mha-heads-number", fill: value * 256 >= get("dark_from") * 1000 ? "#fff" : "#000" }, number(value, text)));
+    }
+  return [make("path", { d: grid, class: "mha-heads-lattice" }), ...figures];
 }
 
 /** A bar at the end of each row that sums to something else than 1.
- * @param {Context} ctx @param {number} head @param {Numbers} map @param {number} cell */
-function wrongSums(ctx, head, map, cell) {
+ * @param {Context} ctx @param {number} head @param {number} cell */
+function wrongSums(ctx, head, cell) {
   let d = "";
   for (let q = 0; q < ctx.shape[2]; q += 1)
-    if (ctx.off(head, q, map)) d += `M${ctx.shape[3] * cell - 3} ${q * cell + 1}v${Math.max(1, cell - 2)}`;
+    if (ctx.off(head, q)) d += `M${ctx.shape[3] * cell - 3} ${q * cell + 1}v${Math.max(1, cell - 2)}`;
   return make("path", { d, class: "mha-heads-off" });
 }
 
@@ -567,7 +581,7 @@ function namesOf(ctx, side, cell, left) {
 }
 
 /** @typedef {{point: (index: number) => void, hold: (index: number) => void}} Pointing what a pointer at a word does */
-/** @typedef {{frame: HTMLElement, head: number, marks: any}} Framed a head's map in the frame that it scrolls in */
+/** @typedef {{frame: HTMLElement, picture: Picture | undefined, marks: any}} Framed a head's map in the frame that it scrolls in */
 
 class Heatmaps {
   /** @param {Context} ctx @param {Store} weights @param {Pointing} pointing */
@@ -580,17 +594,25 @@ class Heatmaps {
     this.zoom = 0;
     this.page = 900;
     this.cell = NUMBERED;
+    this.most = 0;
     /** @type {Framed[]} */
     this.frames = [];
   }
 
-  draw() {
-    const shown = this.ctx.get("shown");
-    this.weights.need(shown);
+  /** Choose the size of a cell; say how many rows and columns the page can show of a map, 0 for all.
+   * Below a pixel a cell the largest of its neighbours is drawn, so that no thin line is lost. */
+  fit() {
+    const { shape: [, , queries, keys] } = this.ctx;
     this.zoom = Math.min(this.zoom, this.sizes().length - 1);
     this.cell = this.sizes()[this.zoom];
+    this.most = this.cell < 1 ? Math.round(Math.max(queries, keys) * this.cell) : 0;
+    return this.most;
+  }
+
+  draw() {
+    this.fit();
     this.frames = [];
-    this.el.replaceChildren(...shown.map((/** @type {number} */ head) => this.figure(head)));
+    this.el.replaceChildren(...this.ctx.get("shown").map((/** @type {number} */ head) => this.figure(head)));
     this.frames.forEach((one) => this.drawMarks(one));
   }
 
@@ -622,12 +644,13 @@ class Heatmaps {
   figure(head) {
     const { ctx, cell } = this;
     const name = fill(ctx.text.head, { name: ctx.name(head) });
-    const { body: drawn, marks } = this.bodyOf(head);
+    const picture = this.weights.picture(head, this.most);
+    const { body: drawn, marks } = this.bodyOf(head, picture);
     const names = this.labelled() ? [namesOf(ctx, "query", cell, this.left()), drawn, make("span"), namesOf(ctx, "key", cell, this.left())] : [drawn];
     const zoomed = { class: "mha-heads-frame mha-heads-zoomed", tabindex: "0", role: "group", "aria-label": name };
     const frame = make("div", this.zoom ? zoomed : { class: "mha-heads-frame" }, make("div", { class: "mha-heads-body-grid" }, ...names));
     frame.addEventListener("scroll", () => this.scrollTo(frame));
-    this.frames.push({ frame, head, marks });
+    this.frames.push({ frame, picture, marks });
     return make("figure", { style: ctx.style(head) }, make("figcaption", {}, name), frame);
   }
 
@@ -640,26 +663,29 @@ class Heatmaps {
     }
   }
 
-  /** @param {Framed} framed */
-  drawMarks({ frame, head, marks }) {
-    const [, , queries, keys] = this.ctx.shape;
-    const map = this.weights.map(head);
-    if (map) marks.replaceChildren(...marksOf(this.ctx, map, this.cell, inSight(frame, this.cell, queries, keys), this.id));
+  /** What stands on the colours. @param {Framed} framed */
+  drawMarks({ frame, picture, marks }) {
+    const { ctx, cell } = this;
+    if (!picture) return;
+    const sight = inSight(frame, picture, cell);
+    const place = [ctx.shape[3] * cell / picture.columns, ctx.shape[2] * cell / picture.rows];
+    // Most maps of a long text have nothing masked and no NaN: they are not looked through.
+    marks.replaceChildren(...(ctx.get("marks").length ? signsOf(picture, place, sight, this.id) : []),
+      ...(cell >= 16 ? numbersOf(ctx, picture, cell, sight) : []));
   }
 
-  /** @param {number} head */
-  bodyOf(head) {
+  /** @param {number} head @param {Picture | undefined} picture */
+  bodyOf(head, picture) {
     const { ctx, cell } = this;
     const { get, text } = ctx;
-    const map = this.weights.map(head);
     const marks = make("g");
     const svg = this.surface(head);
-    if (!map) {
+    if (!picture) {
       svg.append(make("text", { x: 8, y: 24 }, get("offline") ? text.absent : text.loading));
       return { body: make("div", { class: "mha-heads-map" }, svg), marks };
     }
-    svg.append(marks, wrongSums(ctx, head, map, cell), ...this.wordFrame());
-    return { body: make("div", { class: "mha-heads-map" }, this.colours(map), svg), marks };
+    svg.append(marks, wrongSums(ctx, head, cell), ...this.wordFrame());
+    return { body: make("div", { class: "mha-heads-map" }, this.colours(picture), svg), marks };
   }
 
   /** What lies over a map's colours, and is pointed at. @param {number} head */
@@ -684,15 +710,11 @@ class Heatmaps {
     if (i >= 0 && i < (query ? queries : keys)) act(i);
   }
 
-  /** A map's colours. Below a pixel a cell the largest of its neighbours is drawn, so that no thin line is lost.
-   * @param {Numbers} map */
-  colours(map) {
-    const { ctx, cell } = this;
-    const [, , queries, keys] = ctx.shape;
-    const [width, height] = [keys * cell, queries * cell];
-    const [cells, rows, columns] = cell < 1 ? pool(map, queries, keys, Math.ceil(Math.max(width, height))) : [map, queries, keys];
-    const canvas = paint(rows, columns, cells, ctx.inks.thousandths);
-    canvas.setAttribute("style", `width:${width}px;height:${height}px`);
+  /** @param {Picture} picture */
+  colours(picture) {
+    const { ctx: { inks: ink, shape: [, , queries, keys] }, cell } = this;
+    const canvas = paint(picture, ink.thousandths);
+    canvas.setAttribute("style", `width:${keys * cell}px;height:${queries * cell}px`);
     return canvas;
   }
 
@@ -871,12 +893,12 @@ class Look {
     this.rows = rows;
     clearTimeout(this.later);
     this.drawInSight();
-    shown.forEach((head, n) => this.drawSum(this.cells[n][count], head, rows[n], index));
+    shown.forEach((head, n) => this.drawSum(this.cells[n][count], head, index));
     /** @param {number} at */
     const drawRest = (at) => {
       this.drawRows(rows, at, Math.min(count, at + 64));
       if (at + 64 < count) this.later = setTimeout(drawRest, 0, at + 64);
-      else this.table.removeAttribute("aria-busy");
+      else if (rows.every(Boolean) || this.ctx.get("offline")) this.table.removeAttribute("aria-busy");
     };
     this.table.setAttribute("aria-busy", "true");
     if (count <= 64) drawRest(0);
@@ -903,13 +925,13 @@ class Look {
     });
   }
 
-  /** @param {HTMLElement} cell @param {number} head @param {Numbers | undefined} row @param {number} index */
-  drawSum(cell, head, row, index) {
+  /** @param {HTMLElement} cell @param {number} head @param {number} index */
+  drawSum(cell, head, index) {
     const { ctx } = this;
     const query = this.side() === "query";
     const sum = ctx.sums[this.side()][head * this.chosen().length + index];
-    const off = query && row && ctx.off(head, index, row, true);
-    const shown = query || sum === NAN ? number(sum, ctx.text) : `${Math.floor(sum / 100)}.${String(sum % 100).padStart(2, "0")}`;
+    const off = query && ctx.off(head, index);
+    const shown = query || sum === NAN ? number(sum === MASKED ? 0 : sum, ctx.text) : `${Math.floor(sum / 100)}.${String(sum % 100).padStart(2, "0")}`;
     cell.textContent = off ? `${shown} ${ctx.text.off}` : shown;
     cell.classList.toggle("mha-heads-wrong", Boolean(off));
   }
@@ -1105,7 +1127,7 @@ class Page {
     this.words = new Look(ctx, this.weights, pointing);
     this.controls = new Controls(ctx, this.thumbs, this.maps, () => this.draw());
     this.own = ownSentence(ctx, typed);
-    this.key = scale(ctx, everyHead(ctx).some((head) => offAnywhere(ctx, this.weights, head)));
+    this.key = scale(ctx, everyHead(ctx).some((head) => offAnywhere(ctx, head)));
     this.status = make("p", { class: "mha-heads-status", "aria-live": "polite" });
     this.hint = make("p", { class: "mha-heads-hint" });
     this.trouble = make("p", { class: "mha-heads-trouble", role: "alert" });
@@ -1114,6 +1136,8 @@ class Page {
       this.thumbs.el, this.body, this.status, this.hint);
     el.replaceChildren(this.root);
     this.maps.resize(this.root.clientWidth || 900);
+    this.due = false; // whether the page is drawn anew when all that changes together has changed
+    this.stopped = false;
     this.stops = [leaveKeys(this.root), ...this.follow(model), this.followWidth()];
     this.draw();
     this.tell();
@@ -1122,9 +1146,9 @@ class Page {
 
   /** @param {Model} model */
   follow(model) {
-    const draw = () => this.draw();
+    const draw = () => this.drawSoon();
     const word = () => this.drawWord();
-    const receive = () => { this.weights.receive(); this.draw(); };
+    const receive = () => this.receive();
     return listen(model, { answer: receive, trouble: () => this.tell(), query: word, key: word,
       view: draw, layer: draw, shown: draw, side: draw, measure: draw, order: draw, scores: draw, small: draw });
   }
@@ -1150,9 +1174,32 @@ class Page {
     this.hint.textContent = this.held ? text.hint_held : text.hint;
   }
 
+  /** Draw once, however many traits change together: a click sets two or three. */
+  drawSoon() {
+    if (this.due) return;
+    this.due = true;
+    queueMicrotask(() => { if (!this.stopped) this.draw(); });
+  }
+
+  receive() {
+    const { heads } = this.ctx.get("answer");
+    this.weights.receive();
+    if (this.ctx.get("view") === "some" && heads && !heads.length) this.drawWord(); // a line and no map
+    else this.drawSoon();
+  }
+
+  /** Ask the kernel for what is to be shown and is not here. */
+  ask() {
+    const { get } = this.ctx;
+    if (get("view") === "all") this.weights.need([], 0, this.thumbs.whose);
+    else this.weights.need(get("shown"), this.maps.fit(), this.ctx.words[/** @type {"query" | "key"} */ (get("side"))].length ? get(get("side")) : -1);
+  }
+
   draw() {
     const { get, text } = this.ctx;
     const over = get("view") === "all";
+    this.due = false;
+    this.ask(); // the kernel works while the page draws
     this.words.measure();
     this.thumbs.el.hidden = !over;
     this.body.hidden = over;
@@ -1170,6 +1217,8 @@ class Page {
   }
 
   drawWord() {
+    if (this.due) return; // all will be drawn
+    this.ask();
     this.words.measure();
     this.putWord();
   }
@@ -1187,6 +1236,7 @@ class Page {
   }
 
   stop() {
+    this.stopped = true;
     clearTimeout(this.words.later);
     this.stops.forEach((stop) => stop());
   }
@@ -1195,20 +1245,18 @@ class Page {
 /** Whether a row of a head sums to something else than 1, though it may see a key.
  * @param {Model} model */
 function offOf(model) {
-  const [, , queries, keys] = model.get("shape");
-  const sums = numbers(model.get("row_sums"));
+  const queries = model.get("shape")[2];
+  const sums = numbers(model.get("row_sums")); // MASKED where a row may see nothing
   const slack = model.get("slack");
-  return (/** @type {number} */ head, /** @type {number} */ query, /** @type {Numbers | undefined} */ map, alone = false) => {
+  return (/** @type {number} */ head, /** @type {number} */ query) => {
     const sum = sums[head * queries + query];
-    if (model.get("measure") !== "weights" || sum === NAN || Math.abs(sum - 1000) <= slack) return false;
-    return !map || (alone ? map : map.subarray(query * keys, (query + 1) * keys)).some((/** @type {number} */ value) => value !== MASKED);
+    return model.get("measure") === "weights" && sum !== NAN && sum !== MASKED && Math.abs(sum - 1000) > slack;
   };
 }
 
-/** @param {Context} ctx @param {Store} weights @param {number} head */
-function offAnywhere(ctx, weights, head) {
-  const map = weights.map(head);
-  for (let query = 0; map && query < ctx.shape[2]; query += 1) if (ctx.off(head, query, map)) return true;
+/** @param {Context} ctx @param {number} head */
+function offAnywhere(ctx, head) {
+  for (let query = 0; query < ctx.shape[2]; query += 1) if (ctx.off(head, query)) return true;
   return false;
 }
 
