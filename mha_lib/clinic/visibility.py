@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..errors import type_error, value_error
 from ..look.fonts import drawable, families_for
-from ..look.style import HEAD_COLOURS, Drawing
+from ..look.style import HALO, HEAD_COLOURS, Drawing
 from ..masks import length_mask
 from .calling import Caller
 from .names import Takes
@@ -134,8 +134,11 @@ def plot_visibility(
     alt += f"; {int(leaks.sum())} leaks" if allowed is not None else ""
     figure = Drawing(figsize=(1.6 + 0.5 * L, 1.3 + 0.5 * L), alt=alt, layout="constrained")
     families = families_for("".join(names) + title)
-    ax = figure.add_subplot(xlabel="input word (is seen)", ylabel="output word (sees)")
-    ax.set_title(drawable(title, families), family=families, parse_math=False)
+    ax = figure.add_subplot(facecolor="none")
+    ax.set_xlabel("input word (is seen)", path_effects=HALO)
+    ax.set_ylabel("output word (sees)", path_effects=HALO)
+    written: dict[str, Any] = {"family": families, "parse_math": False, "path_effects": HALO}
+    ax.set_title(drawable(title, families), **written)
     labels = [drawable(name, families) for name in names]
     for i, j in torch.cartesian_prod(torch.arange(L), torch.arange(L)).tolist():
         sees, leak = bool(seen[i, j]), bool(leaks[i, j])
@@ -144,8 +147,8 @@ def plot_visibility(
         mark, ink = ("×", "white") if leak else ("●", "white") if sees else ("·", "#666666")
         ax.text(j, i, mark, ha="center", va="center", color=ink, size=18 if leak else 12)
     ax.set(xlim=(-0.5, L - 0.5), ylim=(L - 0.5, -0.5), aspect="equal")
-    ax.set_xticks(range(L), labels, family=families, parse_math=False)
-    ax.set_yticks(range(L), labels, family=families, parse_math=False)
+    ax.set_xticks(range(L), labels, **written)
+    ax.set_yticks(range(L), labels, **written)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return figure

@@ -147,7 +147,7 @@ def _draw(maps: WeightMaps, panels: list[_Panel]) -> Drawing:
     families = families_for(words + labels + text.not_a_number + "□")
     marks = _marks(maps, families, drawable(words, families))
     plan = _plan(maps, len(panels), len(marks))
-    figure = Drawing(plan.size, paper="none")
+    figure = Drawing(plan.size)
     axes = []
     for n, panel in enumerate(panels):
         ax = figure.add_axes(plan.box(n))

@@ -28,7 +28,7 @@ def draw_sheet(maps: WeightMaps) -> Drawing:
     high = wide * min(max(queries / max(keys, 1), 0.35), 2.0)
     size = (columns * (wide + GAP) + BAR, max(rows * (high + NAME) + TOP, 1.2))
     families = families_for("")
-    figure = Drawing(size, paper="none")
+    figure = Drawing(size)
     axes = []
     for n in range(blocks * heads):
         block, head = divmod(n, heads)

@@ -99,7 +99,7 @@ def plot_growth(
 ) -> Drawing:
     """Draw measured curves on logarithmic axes, as a Drawing; with the power each grows by, if it has one."""
     alt = f"{measured} against {across}, one line each: {', '.join(curves)}."
-    figure = Drawing((7.6, 4), alt=alt, paper="none", measured=True)
+    figure = Drawing((7.6, 4), alt=alt, measured=True)
     ax = figure.add_axes((0.14, 0.15, 0.54, 0.78))
     for n, (name, values) in enumerate(curves.items()):
         label = f"{name}\n(power {growth(sizes, values):.1f})" if powers else name

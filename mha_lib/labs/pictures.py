@@ -31,7 +31,7 @@ def plot_runs(
         raise value_error("groups", "one run or more in each group", groups)
     height = 0.85 + 0.5 * len(groups)
     alt = f"{measured}, a dot for each run: {', '.join(groups)}."
-    figure = Drawing((8, height), alt=alt, paper="none", measured=True)
+    figure = Drawing((8, height), alt=alt, measured=True)
     ax = figure.add_axes((0.3, 0.6 / height, 0.5, 1 - 0.7 / height))
     for row, values in enumerate(groups.values()):
         spread = [row + 0.24 * (n / max(len(values) - 1, 1) - 0.5) for n in range(len(values))]

@@ -24,8 +24,8 @@ class Drawing(Figure):
     the text for those who cannot see the picture; it is also the plain repr, which
     nbval compares. `details` says in a second line, for nbval alone, what else was drawn
     (colours, hatching). In a notebook the outputs also hold what is drawn, artist by artist,
-    unless it was `measured`, and differs from run to run. `paper` is "none" for a picture
-    whose letters have a HALO.
+    unless it was `measured`, and differs from run to run. It has no paper of its own, so that it
+    glares on no dark page: letters that stand on no colour have a HALO.
     """
 
     def __init__(
@@ -33,12 +33,11 @@ class Drawing(Figure):
         *args: Any,
         alt: str = "",
         details: str = "",
-        paper: str = "white",
         measured: bool = False,
         **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.set_facecolor(paper)
+        self.set_facecolor("none")
         self.alt = alt
         self.details = details
         self.measured = measured

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..heatmaps.draw import shorten
 from ..look import colours
 from ..look.fonts import drawable, families_for
-from ..look.style import MONO, WRONG, Drawing
+from ..look.style import HALO, MONO, WRONG, Drawing
 from ..text import sentences
 from .axes import Cells
 from .compare import Comparison, Pair, compare, verdict_sentence
@@ -109,7 +109,8 @@ def _figure(panels: Sequence["_Panel"], columns: int, width: float, sentence: st
     canvas = figure.add_axes((0, 0, 1, 1))
     canvas.set(xlim=(0, size[0]), ylim=(size[1], 0))
     canvas.axis("off")
-    canvas.text(MARGIN, 12, "\n".join(lines), size=16 * PIXEL, weight="bold", va="top", linespacing=1.4)
+    look: dict[str, Any] = {"weight": "bold", "va": "top", "linespacing": 1.4, "path_effects": HALO}
+    canvas.text(MARGIN, 12, "\n".join(lines), size=16 * PIXEL, **look)
     for row, side_by_side in enumerate(rows):
         for column, panel in enumerate(side_by_side):
             panel.draw(canvas, MARGIN + column * (width + MARGIN), above + sum(heights[:row]))
@@ -159,9 +160,9 @@ class _Panel:
         title = shorten(f"{self.shown.number}. {self.frame.operation}", int(self.width / 11))
         self.text(0, 12, title, 17, family=MONO, weight="bold")
         self.text(0, 34, f"{step.shape} = ({', '.join(step.axis_names)})", 14)
-        self.text(0, 52, f"{text.labels['stride']} {step.stride}", 14, SOFT)
+        self.text(0, 52, f"{text.labels['stride']} {step.stride}", 14)
         for line, sentence in enumerate(self.sentence):
-            self.text(0, 70 + 18 * line, sentence, 14, SOFT)
+            self.text(0, 70 + 18 * line, sentence, 14)
         self.tensors()
         for label in self.picture.blocks:
             self.label(label, label.width / 2, 9, "center")
@@ -191,7 +192,7 @@ class _Panel:
         memory = self.frame.memory
         each = self.width / max(len(memory), 1)
         spots = np.stack([np.arange(len(memory)) * each, np.full(len(memory), y + 18)], 1)
-        self.text(0, y + 8, text.labels["memory"], 14, SOFT)
+        self.text(0, y + 8, text.labels["memory"], 14)
         self.text(
             self.width, y + 8, tape_words(self.shown.before, self.frame), 14, align="right", weight="bold"
         )
@@ -259,6 +260,7 @@ class _Panel:
             written = drawable(written, families)
             look["family"] = [*([look["family"]] if "family" in look else []), *families]
         look |= {"size": pixels * PIXEL, "color": colour, "ha": align, "va": "center", "parse_math": False}
+        look["path_effects"] = HALO
         self.canvas.text(self.x + x, self.y + y, written, **look)
 
     def label(self, label: Label, right: float, down: float, align: str) -> None:
@@ -276,7 +278,7 @@ class _Panel:
         if hooked:
             line = [(left, y + 3), *line, (right, y + 3)]
         tone = TONES[label.parts[-1].tone]
-        self.canvas.add_collection(LineCollection([line], colors=[tone], linewidths=1.2))
+        self.canvas.add_collection(LineCollection([line], colors=[tone], linewidths=1.2, path_effects=HALO))
 
 
 def _joined(parts: Parts) -> str:

@@ -131,7 +131,7 @@ def draw_sentence(weights: Tensor | None, mask: Tensor, words: tuple[str, ...], 
     families = families_for("".join(words))
     left, side = inches(words) + 0.06, CELL * L
     size = (left + h * (side + SUM) + (h - 1) * 0.03, TITLE + side + inches(words) + 0.05)
-    figure = Drawing(size, alt=alt, paper="none")
+    figure = Drawing(size, alt=alt)
     for head in range(h):
         x = left + head * (side + SUM + 0.03)
         place = (x / size[0], (size[1] - TITLE - side) / size[1], side / size[0], side / size[1])
