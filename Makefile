@@ -54,7 +54,7 @@ test: lint
 	$(PYTEST) $(NBVAL) tests notebooks
 
 test-notebooks: $(VENV)/test-ready
-	$(PYTEST) $(NBVAL) notebooks
+	$(PYTEST) $(NBVAL) notebooks tests/gallery
 
 lint: $(VENV)/test-ready
 	$(PY) -m ruff check mha_lib tests tools notebooks

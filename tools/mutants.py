@@ -31,6 +31,7 @@ from cells import Outcome, in_fork, run, warm
 from checkpoints import streamed
 from faults import Fault, count_of, faults_of
 from planting import plant
+from refresh import notebooks
 from trials import LIBRARY, ROOT, Bench, Run, in_tests, on_import, walk
 
 WALK = sorted((ROOT / "notebooks").glob("0[0-7]*.ipynb"))
@@ -43,11 +44,9 @@ def modules() -> list[str]:
     return sorted(path.as_posix() for path in paths if path.name != "__init__")
 
 
-def notebooks() -> list[Path]:
-    """What nbval runs and is quick: the walk, the clinic, and their solutions."""
-    folder = ROOT / "notebooks"
-    paths = [*sorted(folder.glob("0*.ipynb")), *sorted(folder.glob("solutions/*.ipynb"))]
-    return [path for path in paths if path.name[:2] not in SLOW]
+def readers(walk: bool = False) -> list[Path]:
+    """What nbval runs and is quick: the walk, the clinic, their solutions and the gallery."""
+    return WALK if walk else [path for path in notebooks() if path.name[:2] not in SLOW]
 
 
 def bugs_in_core() -> Iterator[tuple[str, dict[str, str]]]:
@@ -114,13 +113,6 @@ def _left(chosen: Sequence[tuple[str, Fault]], file: Path) -> list[tuple[str, Fa
     ]
 
 
-def _readers(options: argparse.Namespace) -> list[Path]:
-    """The notebooks that faults are tried in."""
-    if options.left:
-        return []
-    return [path for path in notebooks() if not options.walk or path in WALK]
-
-
 def runs(options: argparse.Namespace, first: int = 0) -> list[Run]:
     """Try faults in the notebooks, then in the tests those that no notebook noticed.
 
@@ -133,7 +125,7 @@ def runs(options: argparse.Namespace, first: int = 0) -> list[Run]:
     warm()
     _draw_once()
     bench = Bench(chosen)
-    for path in _readers(options):
+    for path in [] if options.left else readers(options.walk):
         start = time.monotonic()
         for attempt in streamed(lambda tell, path=path: walk(path, bench, tell)):
             result = bench.close(*attempt)
@@ -201,7 +193,7 @@ def main(arguments: Sequence[str]) -> None:
     if options.bugs:
         warm()
         for name, sources in bugs_in_core():
-            print(f"{name}: {try_bug(sources, notebooks()) or 'NOBODY'}", flush=True)
+            print(f"{name}: {try_bug(sources, readers()) or 'NOBODY'}", flush=True)
         return
     with ProcessPoolExecutor(options.workers) as pool:
         shares = pool.map(partial(runs, options), range(options.workers))

@@ -40,9 +40,9 @@ KEPT_OF_CELLS = ("slideshow", "tags", "jupyter")
 
 
 def notebooks(root: Path = ROOT) -> list[Path]:
-    """The collection's notebooks and their solutions; a learner's own are not among them."""
-    folder = root / "notebooks"
-    return sorted(folder.glob("*.ipynb")) + sorted((folder / "solutions").glob("*.ipynb"))
+    """The collection, its solutions and the maintainers' gallery; a learner's own are not among them."""
+    folders = (root / "notebooks", root / "notebooks" / "solutions", root / "tests" / "gallery")
+    return [path for folder in folders for path in sorted(folder.glob("*.ipynb"))]
 
 
 def slide_of(cell) -> str:

@@ -16,7 +16,6 @@ from planting import lines_on_import, living, plant
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "mha_lib"
-PICTURES = ("moves", "heatmaps", "widgets", "look")
 MOST = 60  # seconds of tests for one fault
 OTHER_TESTS = ("bench", "browser", "claims", "hosts", "js", "notebooks", "site")  # processes of their own
 NO_UNIT = ("test_javascript", "test_links", "test_mutants", "test_readme", "test_rooms", "test_setup")
@@ -124,8 +123,7 @@ def tests_of(module: str) -> list[Path]:
     own = tests / room / f"test_{name}.py"
     others = sorted((tests / room).glob("test_*.py")) if room else []
     named = [] if room else [tests / name for name in ("test_equivalence.py", "test_multihead.py")]
-    drawn = [tests / "pictures" / "test_unusual.py"] if room in PICTURES else []
-    return [path for path in dict.fromkeys([own, *drawn, *others, *named]) if path.exists()]
+    return [path for path in dict.fromkeys([own, *others, *named]) if path.exists()]
 
 
 class _InEachTest:

@@ -61,14 +61,18 @@ def _moves(attempt: Function, right: Function, args: Arguments, blocks: Callable
 
     got, want = (as_tensor(of_X(function)(X.clone())) for function in (attempt, right))
     assert got is not None and want is not None  # pictures are for results of the right shape
-    named = ipywidgets.HTML(f"<p>{html.escape(first_wrong_block(blocks(got), blocks(want)))}</p>")
+    named = first_wrong_block(blocks(got), blocks(want))
     try:
         yours, theirs = (watch(of_X(function), X, num_heads=rest[-1]) for function in (attempt, right))
     except Exception:  # code that leaves torch cannot be followed, and may raise anything under a recorder
-        return named
+        return _words(named, text.not_followed)
     lanes = (text.theirs, text.yours)
     moves = TensorMoves(theirs, beside=yours, names=lanes, step=first_difference(theirs, yours))
-    return ipywidgets.VBox([named, moves])
+    return ipywidgets.VBox([_words(named, text.opens), moves])
+
+
+def _words(*sentences: str) -> ipywidgets.HTML:
+    return ipywidgets.HTML(f"<p>{html.escape(' '.join(sentences))}</p>")
 
 
 def first_difference(one: Recording, two: Recording) -> int:

@@ -29,8 +29,8 @@ NUMBERED, GRIDDED = 0.35, 0.15  # inches: the smallest cell with its number, wit
 
 
 def weight_colour(weight: float) -> str:
-    """Return the map's colour for a weight as #rrggbb; above 1 it is the colour of 1."""
-    return PALETTE[min(int(weight * 256), 255)]
+    """Return the map's colour for a weight as #rrggbb; below 0 that of 0, above 1 that of 1."""
+    return PALETTE[int(min(max(weight * 256, 0), 255))]
 
 
 def inches(words: Sequence[str]) -> float:

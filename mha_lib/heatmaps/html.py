@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from math import isfinite
 
 from torch import Tensor
 
@@ -40,7 +41,7 @@ def _number(weight: float, digits: int) -> str:
 def _cell(weight: float, seen: bool, digits: int) -> str:
     if not seen:
         return f'<td style="background:{MASKED};color:#000000">{text.explorer["none"]}</td>'
-    paper = weight_colour(weight) if weight == weight else BAD
+    paper = weight_colour(weight) if isfinite(weight) else BAD
     return f'<td style="background:{paper};color:{ink(paper)}">{_number(weight, digits)}</td>'
 
 

@@ -55,6 +55,7 @@ def test_wrong_answers_get_the_hint_of_their_mistake(name):
         verdict = mha.check(name, attempt)
         assert not verdict and verdict.mistake == mistake, f"wrong answer {number}, {mistake}: {verdict}"
         assert mistake in hints or mistake in GENERIC
+        assert verdict.picture is None or verdict.picture(), "what is offered can be drawn"
 
 
 @pytest.mark.parametrize("name", TABLES)

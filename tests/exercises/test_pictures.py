@@ -117,3 +117,11 @@ def test_a_press_draws_below_the_text_and_another_hides_it():
         assert ("Hide" in offer.button.description) == shown
     assert drawn == [1], "drawn once, however often it is shown"
     assert offer.fallback() == "<p>said</p>"
+
+
+def test_where_nothing_can_be_drawn_no_picture_is_promised():
+    (moving, _) = offered("splitting.split", heads_first).children
+    assert "▶ goes on" in moving.value
+    by_numpy = offered("splitting.split", lambda X, h: torch.from_numpy(heads_first(X, h).numpy() * 1))
+    assert "2 of 4 blocks are wrong" in by_numpy.value and "leaves torch" in by_numpy.value
+    assert "▶" not in by_numpy.value

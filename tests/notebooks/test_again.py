@@ -39,8 +39,8 @@ def changed_when_run_again(shell, sources: list[str]) -> list[str]:
     return [s for s, a, b in zip(sources, first, reversed(again), strict=True) if a != b]
 
 
-# The labs train and measure, which takes minutes when each cell runs twice.
-LONG = ("08", "09", "10", "11")
+# The labs train and measure, and the gallery shows a thousand answers: minutes when each cell runs twice.
+LONG = ("08", "09", "10", "11", "answers", "controls", "layers", "moves", "pictures")
 PATHS = [
     pytest.param(path, marks=[pytest.mark.ci] * path.name.startswith(LONG), id=str(path.relative_to(ROOT)))
     for path in notebooks()

