@@ -23,7 +23,7 @@ no error to the console, or the test fails. Where there is no Chromium the tests
 with one line; under CI (CI=true) they fail.
 
 JupyterLab takes three seconds to load and a kernel two to import torch, so that pages are used
-again for the next notebook, if a test leaves them as it found them, and kernels come from warm_kernel.
+again for the next notebook, if a test leaves them as it found them, and kernels come from tools/warm_kernels.
 """
 
 import contextlib
@@ -34,7 +34,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.error
@@ -46,6 +45,7 @@ from urllib.parse import quote, urlsplit
 
 import nbformat
 import pytest
+from warm_kernels import warm_kernels
 
 RISE_CSS = Path(__file__).parents[1] / "notebooks" / "rise.css"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -157,7 +157,7 @@ def jupyter(tmp_path_factory):
         "--LabApp.expose_app_in_browser=True",
     ]
     log = home / "server.log"
-    with log.open("w") as out, warm_kernels(home):
+    with log.open("w") as out, warm_kernels(home / "data_dir"):
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         server.pid = process.pid
         try:
@@ -171,31 +171,8 @@ def jupyter(tmp_path_factory):
                 process.kill()
 
 
-@contextlib.contextmanager
-def warm_kernels(home: Path):
-    """Have the server's kernels forked from one that has imported torch, where a process can be forked."""
-    if not hasattr(os, "fork"):
-        yield
-        return
-    script = str(Path(__file__).with_name("warm_kernel.py"))
-    specification = home / "data_dir" / "kernels" / "python3" / "kernel.json"
-    specification.parent.mkdir(parents=True)
-    # A socket's address has to be short, so it stands in a folder of its own.
-    with tempfile.TemporaryDirectory() as folder, (home / "warm.log").open("w") as out:
-        asking = [sys.executable, "-I", "-S", script, f"{folder}/warm", "{connection_file}"]
-        spec = {"argv": asking, "display_name": "Python 3", "language": "python"}
-        specification.write_text(json.dumps(spec), "utf-8")
-        serving = [sys.executable, script, "serve", f"{folder}/warm"]
-        process = subprocess.Popen(serving, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait()
-
-
 def wait_for(server: Server, process: subprocess.Popen, log: Path):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
             server.ask("api/status")
