@@ -5,7 +5,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -174,6 +174,8 @@ class Caller:
         """Find the output among what a layer returns: the tensor of the output's shape, else the first."""
         if output is None:
             return None
+        if is_dataclass(output):
+            output = vars(output)
         if isinstance(output, Mapping):
             output = tuple(output.values())
         candidates = list(output) if isinstance(output, tuple | list) else [output]

@@ -106,9 +106,10 @@ class Ask(Fallback, ipywidgets.VBox):
             self._chosen({"new": self.choice.value})
 
     def _chosen(self, change: dict[str, Any]) -> None:
-        _predictions[self.question.name].option = change["new"]
+        chosen = change["new"]  # None where a choice is taken back
+        _predictions[self.question.name].option = chosen
         if self._feedback:
-            self.answer.value = html.escape(self.question.feedback(change["new"]))
+            self.answer.value = "" if chosen is None else html.escape(self.question.feedback(chosen))
 
     def __repr__(self) -> str:
         return f"Ask({self.question.name!r})"

@@ -8,8 +8,10 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 import ipywidgets
 import torch
@@ -18,6 +20,7 @@ from clinic.corpus.case import Case
 from exercises.test_attempts import TABLES
 from moves.corpus_of_moves import CORPUS as FUNCTIONS
 from moves.corpus_of_moves import X
+from torch.utils._pytree import tree_leaves
 
 import mha_lib as mha
 from gallery import unusual
@@ -25,6 +28,8 @@ from mha_lib.exercises import find
 from mha_lib.look.inventory import inventory
 from mha_lib.look.style import Drawing
 from mha_lib.moves.layout import WIDE, pictures
+
+warnings.simplefilter("ignore")  # torch's own, which name a file of this machine
 
 
 def answer(topic: str) -> None:
@@ -34,6 +39,8 @@ def answer(topic: str) -> None:
         passed = sum(bool(mha.check(name, attempt)) for attempt in table.right)
         print(f"{name}: {passed} of {len(table.right)} right answers pass")
         known = getattr(find(name), "mistakes", {})
+        for mistake, wrong in known.items():
+            print(f"  of the first input {mistake} makes {_made(wrong, *next(iter(find(name).cases())))}")
         for attempt in [wrong for wrong, _ in table.wrong] + table.cheats + [*known.values()]:
             verdict = mha.check(name, attempt)
             print(f"  {verdict.mistake}: {_said(verdict.message)}")
@@ -54,16 +61,14 @@ def layers(fits: Callable[[tuple[str, ...]], bool], every: int) -> list[Case]:
     """Of the corpus's layers whose names fit the first with each name, and every so many-th."""
     fitting = [case for case in CORPUS if fits(case.names)]
     first = {case.names: case for case in reversed(fitting)}
-    return [case for k, case in enumerate(fitting) if first[case.names] is case or k % every == 0]
+    return [case for case in fitting if first[case.names] is case or crc32(case.title.encode()) % every == 0]
 
 
 def follow(*kinds: str) -> None:
     """Print what each step of the corpus's functions did, with digests of its cells and of the picture."""
     for name in (name for name in FUNCTIONS if name.partition(":")[0] in kinds):
         torch.manual_seed(1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's own, which name a file of this machine
-            recording = mha.watch(FUNCTIONS[name], X.clone().requires_grad_("gradient" in name))
+        recording = mha.watch(FUNCTIONS[name], X.clone().requires_grad_("gradient" in name))
         print(name)
         for frame, picture in list(zip(recording.frames, pictures(recording, WIDE), strict=True))[1:]:
             within = f" (within {frame.within})" if frame.within else ""
@@ -93,6 +98,22 @@ def drawn(picture: Any) -> str:
     page = picture.page_state()["state"]
     digests = (f"{name} {_digest(json.dumps(page[name], sort_keys=True))}" for name in sorted(page))
     return "\n".join([repr(picture), *digests, f"fallback {_digest(picture.fallback())}"])
+
+
+def _made(function: Callable[..., Any], *given: Any) -> str:
+    """Of each tensor its shape, and the sum of its numbers, each times its place counted up to 7."""
+    found = []
+    try:
+        results = tree_leaves(function(*deepcopy(given)))
+    except Exception as error:
+        return type(error).__name__
+    for one in results:
+        if not isinstance(one, torch.Tensor | int | float):
+            return repr(one)
+        numbers = torch.as_tensor(one).double()
+        places = torch.arange(numbers.numel()).reshape(numbers.shape) % 7 + 1
+        found.append(f"{tuple(numbers.shape)} {1.0137 * float((numbers * places).sum()):.2g}")
+    return ", ".join(found)
 
 
 def _said(message: str) -> str:

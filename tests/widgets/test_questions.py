@@ -108,6 +108,14 @@ def test_the_quiz_answers_at_once_and_names_the_thought_behind_a_wrong_choice():
     assert mha.quiz("many_heads").tabs.get_title(place) == f"{place + 1} ✓"
 
 
+def test_a_choice_that_is_taken_back_leaves_nothing_behind():
+    (ask,) = mha.quiz(only=["slice"]).asks
+    ask.choice.value = 0
+    assert ask.answer.value
+    ask.choice.value = None
+    assert not ask.answer.value and mha.quiz(only=["slice"]).tabs.get_title(0) == "1"
+
+
 def test_representations_are_fixed_and_read_without_a_kernel():
     for widget in (mha.predict("many_heads.weights"), mha.quiz("many_heads")):
         bundle, _ = widget._repr_mimebundle_()

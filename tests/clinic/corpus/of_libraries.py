@@ -1,6 +1,7 @@
 """Layers in the ways of libraries: other shapes of weights, other orders of axes, other returns."""
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -86,12 +87,18 @@ class Output(NamedTuple):
     weights: torch.Tensor | None = None
 
 
-class NamedOutput(nn.Module):
-    """Returns a named tuple; an additive mask of four axes, as a model hands it to its layers."""
+@dataclass
+class Record:
+    output: torch.Tensor
+    weights: torch.Tensor | None = None
 
-    def __init__(self, fault="", hidden_size=D, num_heads=H):
+
+class NamedOutput(nn.Module):
+    """Returns a named tuple or a record; an additive mask of four axes, as a model hands it to its layers."""
+
+    def __init__(self, fault="", hidden_size=D, num_heads=H, made=Output):
         super().__init__()
-        self.fault, self.num_heads = fault, num_heads
+        self.fault, self.num_heads, self.made = fault, num_heads, made
         self.query, self.key, self.value, self.dense = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
 
     def transpose_for_scores(self, x):
@@ -104,7 +111,7 @@ class NamedOutput(nn.Module):
             scores = scores + attention_mask
         weights = nn.functional.softmax(scores, dim=-1)
         context = torch.matmul(weights, k if "keys" in self.fault else v).permute(0, 2, 1, 3).flatten(2)
-        return Output(self.dense(context), weights if output_attentions else None)
+        return self.made(self.dense(context), weights if output_attentions else None)
 
 
 class ByHand(nn.Module):
@@ -274,6 +281,7 @@ CORPUS = [
     *cases(QuarterRoot, {"": "right"}, "QuarterRoot, four", query_dim=20, heads=4),
     *cases(TimeFirst, {"": "right", "turned": "right", "merge": ()}),
     *cases(NamedOutput, {"": "right", "ignored": "lengths_ignored", "keys": ()}),
+    *cases(NamedOutput, {"": "right", "ignored": "lengths_ignored"}, "NamedOutput, record", made=Record),
     *cases(ByHand, {"": "right", "axis": "softmax_over_queries", "no sum": ()}),
     *cases(ByHand, {"": "right", "axis": "softmax_over_queries"}, "ByHand, log", log=True),
     *cases(Blockwise, {"": "right", "no fade": ()}),
