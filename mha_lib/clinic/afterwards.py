@@ -43,9 +43,8 @@ class Afterwards:
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield what is wrong, the weightiest first; notes go to the choice."""
-        yield from filter(
-            None, (check() for check in (self._changed, self._empty, self._gradient, self._training))
-        )
+        checks = (self._changed, self._gradient, self._training, self._empty)
+        yield from filter(None, (check() for check in checks))
 
     def look_at_square(self) -> None:
         """Look at a mask (L, L) where L equals h; a layer may refuse it, or read it as it should.
@@ -92,12 +91,15 @@ class Afterwards:
         lengths[0] = 0
         probe = Probe(Kind.EMPTY, with_lengths.inputs, lengths)
         bug = bugs["fill_minus_1e9"]
-        got = self.runner.run(probe, route)
+        recorder = Recorder()
+        got = self.runner.run(probe, route, recorder)
         if got.result is None or self.twins.same(got, self.twins.outcome(probe, RIGHT)):
             return None
         if self.twins.same(got, self.twins.outcome(probe, RIGHT, bug.faults)):
             self.choice.notes.append(Note(Remark.ALL_ELSE))
-            return Verdict(self._difference(probe, got), (bug,))
+            rights = right_tensors(self.choice.reading, probe, bool(self.choice.masked_base))
+            line = point(recorder, got.result, rights, self.twins.tolerance)
+            return Verdict(self._difference(probe, got), (bug,), line)
         self.choice.notes.append(Note(Remark.EMPTY if got.result.isfinite().all() else Remark.NAN))
         return None
 

@@ -123,11 +123,13 @@ class Chooser:
         self.caller.blank = None
 
     def _find_sizes(self, choice: Choice) -> None:
-        """Where a layer refuses the sizes, find some that it takes."""
+        """Where a layer refuses the sizes, find some that it takes; of one word nothing can be told."""
         reading = choice.reading
         taken = {reading.num_heads, reading.head_dim, reading.num_groups}
         own = _own_numbers(self.patient.layer)
-        lengths = sorted({*range(1, _MOST_WORDS + 1), *own}, key=lambda L: (L in taken, L < 3, abs(L - 5)))
+        lengths = sorted(
+            {*range(2, _MOST_WORDS + 1), *own} - {1}, key=lambda L: (L in taken, L < 3, abs(L - 5))
+        )
         batches = sorted({*range(1, _MOST_SENTENCES + 1), *own}, key=lambda B: (B == 1, B in taken, B))
         best = (-1, False)
         for B, L in itertools.product(batches[:20], lengths[:30]):

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from mha_lib.clinic.bugs import bugs
 from mha_lib.clinic.examination import diagnose
-from mha_lib.clinic.findings import Clue, Remark
+from mha_lib.clinic.findings import Clue, Milestone, Remark
 
 D, H = 12, 3
 
@@ -131,3 +131,9 @@ def test_where_every_number_is_right_the_line_is_not_said_to_make_a_wrong_one(fa
     assert found.name == fault
     assert found.line.source in found.message
     assert "not right comes from" not in found.message
+
+
+def test_a_large_finite_fill_is_pointed_at_where_it_becomes_a_weight():
+    found = diagnose(bugs["fill_minus_1e9"].make())
+    assert found.name == "fill_minus_1e9" and "softmax" in found.line.source
+    assert found.line.reached[-1] is Milestone.MASKED and found.line.wanted is Milestone.WEIGHTS

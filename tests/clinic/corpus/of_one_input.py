@@ -372,7 +372,10 @@ class OldGpt(nn.Module):
 
     def forward(self, x):
         q, k, v = self.c_attn(x).split(self.split_size, dim=2)
-        q, k, v = (t.view(*t.shape[:2], self.n_head, -1).permute(0, 2, 1, 3) for t in (q, k, v))
+        if "view" in self.fault:  # of more than one word torch refuses it
+            q, k, v = (t.view(len(t), self.n_head, t.shape[1], -1) for t in (q, k, v))
+        else:
+            q, k, v = (t.view(*t.shape[:2], self.n_head, -1).permute(0, 2, 1, 3) for t in (q, k, v))
         w = torch.matmul(q, k.transpose(-1, -2))
         w = w / (v.size(-1) if "scale" in self.fault else v.size(-1) ** 0.5)
         n = w.size(-1)
@@ -504,5 +507,5 @@ CORPUS = [
             "merge": "merge_without_permute",
         },
     ),
-    *cases(OldGpt, {"": "right"}, "OldGpt, two heads", n_head=2),
+    *cases(OldGpt, {"view": "straight_view_to_heads", "": "right"}, "OldGpt, two heads", n_head=2),
 ]

@@ -448,6 +448,7 @@ CLASSIC = {
     "values by k": "values_through_W_k",
     "keys by q, values by k": (),
     "detached value": "values_detached",
+    "finite, detached value": "values_detached",
     "detached key": (),
     "detached weights": (),
     "in place": (),
