@@ -80,6 +80,9 @@ def test_the_first_screen_is_the_lesson(started, context):
 
     plugin = asking("lab/api/settings/@jupyterlab/docmanager-extension:plugin")
     assert plugin["schema"]["properties"]["autosaveInterval"]["default"] == 30
+    # The page says idle before there is a kernel; one that is interrupted as it starts says so in the log.
+    while [kernel["execution_state"] for kernel in asking("api/kernels")] != ["idle"]:
+        time.sleep(0.1)
     # Stopped by a word and not by a signal, so that the kernel's last words are in the log too.
     asking("api/shutdown", "POST")
     page.close()
