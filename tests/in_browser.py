@@ -361,6 +361,8 @@ class Lab:
         """Open an HTML file from disk, as a learner who double-clicks it does, or an address of a server."""
         book = self._book(self.context.new_page(), Path(path), size, reduced_motion)
         book.page.goto(path if str(path).startswith("http") else Path(path).resolve().as_uri())
+        # A saved widget unpacks its numbers before it draws, which may be after the page has loaded.
+        book.page.wait_for_function("() => document.getElementById('picture')?.childElementCount !== 0")
         return book
 
     def close(self):
